@@ -33,7 +33,7 @@ _HELP = {  # parameter -> its help, where a verb's docstring has none
     "space": "the search space (TOML).",
     "score": "column of scores (default: score; in a runs folder: test).",
     "column": "ROLE=NAME, if columns have other names.",
-    "metric": "use only rows of this metric.",
+    "metric": "use only this metric: its rows or its column.",
     "missing": (
         "what to do with missing, infinite or NaN scores: stop with an error, leave them out, or "
         "count them as 0."

@@ -137,16 +137,18 @@ def compare_options(
         score,
         by=group,
         key=whole,
-        options=[*values] or _ordered(table[option]),
         repeats=repeats,
         higher_is_better=about[0],
+        options=[*values] or _ordered(table[option]),
     )
     try:
         effect = configurations.seed_effect(table, score, key=[*whole, option], by=group)
     except DataError:  # no configuration was trained twice
         effect = []
-    found = len(table[score]), *about, tuple(compared), tuple(effect)
-    return _OptionsCompared(option, score, tuple(whole), *found)
+    rows = len(table[score])
+    return _OptionsCompared(
+        option, score, tuple(whole), rows, *about, tuple(compared), tuple(effect)
+    )
 
 
 def _networks(

@@ -10,7 +10,7 @@ import json
 import os
 import tomllib
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, dataclass_transform
 
@@ -20,7 +20,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from jaxeval import parameters
-from jaxeval.errors import ConfigError, meant, parsing
+from jaxeval.errors import ConfigError, argument, meant, parsing
 from jaxeval.files import Json
 
 _MOST_LEVELS = 16
@@ -69,7 +69,8 @@ def read_text(name: str | Path, what: str = "config") -> str:
         hint = meant(sought, shipped_names(), "`jaxeval configs` lists the shipped ones")
         raise ConfigError(f"{name}: no such {what} file{f'; {hint}' * (what in _SHIPPED)}")
     if not file.is_file():
-        raise ConfigError(f"{name}: cannot be read as a text file (a folder or a device)")
+        hint = f"; {argument('data')} names a corpus" if what == "config" else ""
+        raise ConfigError(f"{name}: cannot be read as a text file (a folder or a device){hint}")
     try:
         return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -240,18 +241,32 @@ def _explain(cls: type, error: ErrorDetails) -> str:
 
 def unknown(cls: type, path: Sequence[str]) -> str:
     """Returns a message that names the first unknown part of a key of settings, or ""."""
+    root = cls
     for end, part in enumerate(path, 1):
         known = get_fields(cls)
         if part not in known:
             parent = ".".join(path[: end - 1])
             hint = f"{parent or 'a config'} has {', '.join(sorted(known)) or 'no keys'}"
-            if near := difflib.get_close_matches(part, known, 1):
-                hint = f"did you mean {'.'.join([*path[: end - 1], near[0]])}?"
+            near = difflib.get_close_matches(part, known, 1)
+            likely = [*_ending(root, path[-1])] or [".".join([*path[: end - 1], n]) for n in near]
+            if likely:
+                hint = f"did you mean {' or '.join(likely)}?"
             return f"{'.'.join(path[:end])}: unknown key; {hint}"
         if typing.get_origin(known[part].annotation) in (dict, Mapping):
             break
         cls = nested(known[part].annotation) or object
     return ""
+
+
+def _ending(cls: object, name: str) -> Iterator[str]:
+    """Yields the keys of settings whose last part is a name, such as "learning_rate"."""
+    for key, field in get_fields(cls).items():
+        if key == name:
+            yield key
+        tables = (getattr(marker, "each", {}) for marker in field.metadata)  # of traced numbers
+        inner = [*_ending(nested(field.annotation), name)]
+        inner += [name for table in tables if name in table]
+        yield from (f"{key}.{below}" for below in inner)
 
 
 def get_fields(cls: object) -> Mapping[str, FieldInfo]:

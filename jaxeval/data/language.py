@@ -193,7 +193,8 @@ def _cut(
     lacking = [part for part in splits.PARTS if part not in whole]
     size = len(ends) * 5 // 100
     if lacking and not size:
-        raise DataError(f"too few {units} to cut {lacking[0]} from: {len(ends)}", path)
+        few = f"too few {units} to cut {lacking[0]} from: {len(ends)}"
+        raise DataError(f"{few}; expected 20 or more, or a file for each part", path)
     cuts = [ends[len(ends) - size * k - 1] for k in range(len(lacking), 0, -1)]
     pieces = zip(("train", *lacking), np.split(whole["train"], cuts), strict=True)
     parts = {**whole, **dict(pieces)}

@@ -27,7 +27,7 @@ from jaxeval.data import (
     words,
 )
 from jaxeval.data.labelled_text import LabelledText, Sentence
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError, DataError, counted
 
 _Fraction = Annotated[float, pydantic.Field(gt=0, lt=1)]
 _PatternIfAny = Annotated[str | None, about("file name pattern; absent: drawn from train")]
@@ -148,8 +148,12 @@ def _read(settings: SentimentData) -> _Texts:
         drawn = generated.texts(source.seed, source.sentences)
         return _Texts(drawn, dict.fromkeys(splits.PARTS, "generated corpus"), True, True)
     files = text.find_parts(source, "data.source", ("train",), alone=True)
-    known = labelled_text.SUFFIXES, labelled_text.FORMATS
-    formats = {p: text.detect_format(file, source.format, *known) for p, file in files.items()}
+    formats = {
+        part: text.detect_format(
+            file, source.format, labelled_text.SUFFIXES, labelled_text.FORMATS
+        )
+        for part, file in files.items()
+    }
     parts = {part: labelled_text.FORMATS[formats[part]](file) for part, file in files.items()}
     targeted = {part: texts[0].targeted for part, texts in parts.items()}
     for part in parts:
@@ -177,7 +181,8 @@ def _draw(
     different = [*dict.fromkeys(each.text for each in texts)]
     size = int(fraction * len(different))
     if not size or size == len(different):
-        raise DataError(f"{len(different)} texts are too few to draw {part} from", source.path)
+        few = f"{counted(len(different), 'text')}: too few to draw {100 * fraction:g} % for {part}"
+        raise DataError(f"{few}; add texts, or change data.{part}_fraction", source.path)
     generator = np.random.default_rng([source.seed, splits.PARTS.index(part)])
     drawn = {different[k] for k in generator.permutation(len(different))[:size]}
     return [t for t in texts if t.text not in drawn], [t for t in texts if t.text in drawn]

@@ -245,15 +245,17 @@ def find_parts(
     files = {part: folder / own[0] for part, own in fitting.items() if len(own) == 1}
     read, suffix = {*itertools.chain(*fitting.values())}, files.get("train", folder).suffix
     beside = [n for n in names if n not in read and "train" in files and n.endswith(suffix)]
+    wrong, changes = list[str](), list[str]()
     for part, own in fitting.items():
-        said = f"the {part} pattern {patterns[part]!r}"
-        if len(own) > 1:
-            several = f"{len(own)} files fit {said}: {_listed(own)}"
-            raise DataError(f"{several}; set {key}.{part}=NAME", folder)
-        if not own and (part in required or beside):
-            absent = "" if part in required else ", or null: there is none"
-            holds = f"the folder holds {_listed(beside or names)}"
-            raise DataError(f"no file fits {said}; {holds}; set {key}.{part}=NAME{absent}", folder)
+        if own[1:] or (not own and (part in required or beside)):
+            fit = f"{len(own)} files fit" if own else "no file fits"
+            wrong.append(f"{fit} the {part} pattern {patterns[part]!r}")
+            likely = [name for name in own or names if part in name.lower()]
+            absent = "" if own or part in required else ", or null: there is none"
+            changes.append(f"{key}.{part}={likely[0] if len(likely) == 1 else 'NAME'}{absent}")
+    if wrong:
+        holds = f"the folder holds {_listed(beside or names)}"
+        raise DataError(f"{'; '.join(wrong)}; {holds}; set {' '.join(changes)}", folder)
     return files
 
 

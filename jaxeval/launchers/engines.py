@@ -90,14 +90,15 @@ class Local:
     def _start(self, folder: Path) -> subprocess.Popen:
         """Starts a worker with its share of the machine; a session of its own gets no Ctrl-C."""
         words = [sys.executable, "-m", _WORKER, str(max(1, backend.cores() // self.workers))]
+        env, pipe = {**os.environ, backend.SHARED_BY: str(self.workers)}, subprocess.PIPE
         with (folder / _LOG).open("a") as log:
             process = subprocess.Popen(
                 words,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+                stdin=pipe,
+                stdout=pipe,
                 stderr=log,
                 text=True,
-                env={**os.environ, backend.SHARED_BY: str(self.workers)},
+                env=env,
                 start_new_session=True,
             )
         self._started.append(process)

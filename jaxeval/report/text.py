@@ -24,7 +24,7 @@ _HALF = 0.0005  # of the last of three digits
 # alike
 _NUMBER = re.compile(r"(?<!exit code )(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
 _ASIDE = re.compile(r" \([^()]*\)")
-_SUBJECT = re.compile(r"(task )?(\S+): (.+)")
+_SUBJECT = re.compile(r"(task |setting )?(\S+): (.+)")
 _MOST_NOTES = 8
 _MOST_SUBJECTS = 3  # named in a note
 _MOST_NAMED = 5  # models in a sentence
@@ -57,9 +57,9 @@ def level(alpha: float) -> str:
     return f"{alpha:g}".removeprefix("0")
 
 
-def confidence(of: Interval | Rules) -> str:
+def confidence(interval: Interval | Rules) -> str:
     """Names an interval, or those of a comparison, by its level: "95 % CI"."""
-    return f"{100 * of.confidence:.3g} % CI"
+    return f"{100 * interval.confidence:.3g} % CI"
 
 
 def bounds(interval: Interval | None, shown: int | Callable[[float], str] = 2) -> str:
@@ -149,15 +149,16 @@ def fold(notes: Iterable[str], noun: str = "file", details: bool = False) -> lis
     """Merges notes of one kind, for instance to "3 sweeps (a, b, c): not read: name".
 
     Notes are of one kind if they differ only in numbers or in text in brackets. A note
-    "task NAME: ..." is about a task, "NAME: ..." about a `noun`. With details, all are returned.
+    "task NAME: ..." is about a task ("setting N: ..." likewise), "NAME: ..." about a `noun`. With
+    details, all are returned.
     """
     if details:
         return [*notes]
     kinds: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
     for note in notes:
         found = _SUBJECT.fullmatch(note)
-        task, subject, message = found.groups() if found else (None, "", note)
-        kind = "task" if task else noun, _ASIDE.sub("", _NUMBER.sub("#", message))
+        what, subject, message = found.groups() if found else (None, "", note)
+        kind = (what or noun).strip(), _ASIDE.sub("", _NUMBER.sub("#", message))
         subjects, messages = kinds.setdefault(kind, ([], []))
         subjects += [subject] if subject and subject not in subjects else []
         messages += [message] if message not in messages else []
@@ -168,7 +169,8 @@ def fold(notes: Iterable[str], noun: str = "file", details: bool = False) -> lis
         message = bare.pop() if len(messages) > 1 == len(bare) else message
         more = " ..." if len(subjects) > _MOST_SUBJECTS else ""
         many = f"{len(subjects)} {what}s ({', '.join(subjects[:_MOST_SUBJECTS])}{more}): "
-        lines.append((many if subjects[1:] else f"{subjects[0]}: " if subjects else "") + message)
+        one = "".join(f"{what} {name}: " if name.isdigit() else f"{name}: " for name in subjects)
+        lines.append((many if subjects[1:] else one) + message)
     rest = len(lines) - _MOST_NOTES
     return lines if rest <= 1 else [*lines[:_MOST_NOTES], f"{rest} more notes: --details"]
 
@@ -238,10 +240,10 @@ def sentence(order: Sequence[str], shown: Signs, noun: str = "data set", where: 
     return line + (f"; {joined(apart)} {be} not compared with it" if apart else "")
 
 
-def _than(side: int, of: Mapping[str, tuple[int, int, int]], noun: str) -> str:
+def _than(side: int, counts: Mapping[str, tuple[int, int, int]], noun: str) -> str:
     """Names the models by the number of cells where the leader is better (side 0) or worse."""
     groups: dict[str, list[str]] = {}
-    for model, each in sorted(of.items(), key=lambda item: -item[1][side]):
+    for model, each in sorted(counts.items(), key=lambda item: -item[1][side]):
         if each[side]:
             groups.setdefault(_on(side, each, noun), []).append(model)
     return listed([f"than {joined(models)}{where}" for where, models in groups.items()])

@@ -32,6 +32,10 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
     if is_text(table.values.get("", ())):  # numbers are those of rows
         values = {name or "unnamed": of for name, of in table.values.items()}
         table = dataclasses.replace(table, values=values)
+    chosen = layout.metric if layout.metric in table.values else None  # a column of scores
+    if chosen and "metric" not in present(table, layout) and "score" not in layout.columns:
+        roles = {**layout.columns, "score": chosen}
+        layout = dataclasses.replace(layout, columns=roles, metric=None)
     for column in {*layout.columns.values()} - {"number"}:
         table[column]  # it must exist
     known = _named_roles(table, layout)
@@ -177,7 +181,7 @@ def _one_row_a_run(
     for name, why in items.items():
         if texts.dense(texts.pair_codes(run, texts.encode(table[name]).codes)).max() > run.max():
             raise DataError(f"column {name}: {why}", table.source)  # several in a run
-    known = {"seed", "split"} & there.keys() or any(map(_is_run, table.values))
+    known = {"seed", "split"} & there.keys() or any(map(is_run, table.values))
     for name in steps:
         if _is_history(table, name, run, named="model" in there and bool(known)):
             why = f"column {name}: {_ONE_RUN}; {_remedy(table, name, score)}"
@@ -210,7 +214,7 @@ def _runs(table: Columns, there: Mapping[str, str], models: Sequence[str]) -> np
     """Returns [N] the number of each row's run, as far as columns tell runs apart."""
     columns = [there[role] for role in ("model", *AXES, "metric") if role in there]
     taken = {*there.values(), *models}
-    columns += [name for name in table.values if _is_run(name) and name not in taken]
+    columns += [name for name in table.values if is_run(name) and name not in taken]
     run = np.zeros(len(table), np.int64)
     for name in columns:
         run = texts.dense(texts.pair_codes(run, texts.encode(table[name]).codes))
@@ -285,6 +289,6 @@ def _is_training(name: str) -> bool:
     return bool(_TRAINING & {*words_of(name)}) or words_of(name) == ("loss",)
 
 
-def _is_run(name: str) -> bool:
+def is_run(name: str) -> bool:
     """True for the column of the names of runs (Weights & Biases)."""
     return "".join(words_of(name)) in ("name", "runname", "runid")

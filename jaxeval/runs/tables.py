@@ -33,9 +33,8 @@ def from_table(table: Columns, layout: Layout) -> Scores:
     Raises DataError: names the column or row.
     """
     exported = list[str]()
-    if any({*of.split()} <= table.values.keys() for of in _RUNS):
-        runs = table.texts("Name" if "Name" in table.values else "name")
-        table, exported = _with_models(table, runs, layout)
+    if name := _runs_column(table, layout):
+        table, exported = _with_models(table, table.texts(name), layout)
     table, layout, notes = roles.complete(table, layout)
     rows = _read_rows(table, layout, "the table says")
     del table  # its texts may take a gigabyte
@@ -107,9 +106,9 @@ def _p_alike(rows: Rows, repeat: Coded, fold: Coded) -> float:
         else:
             rest = table - table.mean(axis=1, keepdims=True)
             effect = rest.mean(axis=0)
-            freedom = folds - 1, (folds - 1) * (repeats - 1)
+            between, within = folds - 1, (folds - 1) * (repeats - 1)
             ratio = repeats * (repeats - 1) * np.sum(effect**2) / np.sum((rest - effect) ** 2)
-            found.append(max(1e-300, float(scipy.special.fdtrc(*freedom, ratio))))
+            found.append(max(1e-300, float(scipy.special.fdtrc(between, within, ratio))))
     return max(found) and min(found) * len(found)
 
 
@@ -247,6 +246,23 @@ def _only(table: Columns, role: str, column: str, names: Sequence[str]) -> Colum
     return table.select(np.flatnonzero(coded.among(names)))
 
 
+def _runs_column(table: Columns, layout: Layout) -> str | None:
+    """Returns the column of runs' names: a tracker's, or one of names like gru-seed1 alone."""
+    if any({*of.split()} <= table.values.keys() for of in _RUNS):
+        return "Name" if "Name" in table.values else "name"
+    for name in filter(roles.is_run, table.values):
+        asked = name in layout.columns.values() or {*layout.models} & table.values.keys()
+        if not asked and all((_parted(run) or [""])[0] for run in encode(table[name]).names):
+            return name
+    return None
+
+
+def _parted(run: str) -> tuple[str, str] | None:
+    """Returns the model, which may be "", and the seed of a run's name; None without a seed."""
+    seed = _SEED.search(run)
+    return (_SEED.sub("", run, count=1).strip("-_./ "), seed[1]) if seed else None
+
+
 def _with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[Columns, list[str]]:
     """Returns a table with columns model and seed by the names of its rows' runs, and notes.
 
@@ -263,11 +279,8 @@ def _with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[C
         if (mine := [m for m in layout.models if re.match(rf"{re.escape(m)}(?![A-Za-z0-9])", run)])
     }
     if not layout.models or {model for model, _ in parted.values()} != {*layout.models}:
-        found = {run: match for run in runs if (match := _SEED.search(run))}
-        parted = {
-            run: ((run[: seed.start()] + run[seed.end() :]).strip("-_./ ") or "model", seed[1])
-            for run, seed in found.items()
-        }
+        found = {run: _parted(run) for run in runs}
+        parted = {run: (of[0] or "model", of[1]) for run, of in found.items() if of}
         if len(parted) < len({*runs}):
             known = listed(name for name in table.values if name not in (*ROLES, "Name"))
             named = f"{argument('column', {'model': 'NAME'})} names one{': ' * bool(known)}{known}"

@@ -100,9 +100,8 @@ def settle(
     ahead = len(jax.devices()) if launcher is None else -(-launcher.workers // 2)
     rule = Settle(most=seeds, margin=margin, alpha=alpha, statistic=statistic, ahead=ahead)
     asked = running.Asked(rule, correction, again, note, Path(ledger) if ledger else None)
-    return running.settle_configs(
-        (first, second), asked, Path(out), own_splits, part, launcher, quiet
-    )
+    configs = first, second
+    return running.settle_configs(configs, asked, Path(out), own_splits, part, launcher, quiet)
 
 
 @parameters.verb

@@ -207,7 +207,8 @@ def settle_configs(
     models = training.Models(configs, own_splits=own_splits, part=part)
     record = models.record
     found = {name: Side(of.id, name, "") for name, of in models.records.items()}
-    with _begun(asked, found, models.random_splits, record.higher_is_better, record.unit) as begun:
+    paired, higher = models.random_splits, record.higher_is_better
+    with _begun(asked, found, paired, higher, record.unit) as begun:
         models.begin(begun.rule, begun.add, begun.comparison.after)
         state = training.train(models, folder, launcher, quiet)
         number = begun.comparison.number if asked.ledger else None

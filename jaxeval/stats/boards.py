@@ -34,7 +34,7 @@ class Board(NamedTuple):
 
 def make_board(
     name: str | None,
-    of: Scores | DataSetScores,
+    scores: Scores | DataSetScores,
     means: Mapping[str, Estimate | Summary],
     pairs: Sequence[Pair],
     rules: Rules | None = None,
@@ -42,18 +42,18 @@ def make_board(
     """Returns the board of one data set, or of the mean over several.
 
     Args:
-      of: holds the metric and its direction.
+      scores: holds the metric and its direction.
       pairs: pairs that are corrected together, some of them on other data sets.
       rules: for items only, whose detectable differences follow from the tests' errors.
     """
     compared = [pair for pair in pairs if pair.data_set == name]
     better = [pair for pair in compared if pair.better]
     apart = tuple(pair.names if pair.better > 0 else pair.names[::-1] for pair in better)
-    sign, beaten = 1 if of.higher_is_better else -1, {worse for _, worse in apart}
+    sign, beaten = 1 if scores.higher_is_better else -1, {worse for _, worse in apart}
     places = multiple.places({m: sign * mean.value for m, mean in means.items()}, apart)
     rows = tuple(Row(m, means[m], *place, m in beaten) for m, place in places.items())
     found = None
     if rules is not None:
         differences = [pair.difference for pair in compared if pair.difference]
         found = planning.detectable(differences, rules.alpha / len(pairs))
-    return Board(name, of.metric, of.higher_is_better, rows, found)
+    return Board(name, scores.metric, scores.higher_is_better, rows, found)

@@ -1,9 +1,8 @@
 """Two models compared over the runs of each data set, or in the mean over data sets."""
 
 import dataclasses
-import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -11,27 +10,12 @@ from jaxeval import stats
 from jaxeval.errors import DataError, argument
 from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores
-from jaxeval.stats import Rules, describe, pairs, power
-from jaxeval.stats.describe import Summary
+from jaxeval.stats import Rules, pairs, power
 from jaxeval.stats.pairs import Families, Pair, RunScores
 from jaxeval.stats.samples import FEWEST, Copies, Samples
 
 _FEW_SPREADS = 5  # fewer scores allow no conclusion on spread
 _MOST_RESAMPLED = 5_000  # scores of all pairs up to which there is resampling: some ten seconds
-
-
-def run_means(units: Samples, rules: Rules, scores: Scores) -> dict[str, dict[str, Summary]]:
-    """Returns data set -> model -> summary; intervals of means lie within the bounds."""
-    summarize = functools.partial(
-        describe.summarize,
-        confidence=rules.confidence,
-        bounds=scores.bounds,
-        overlap=scores.overlap if units.unit == "split" else 0.0,
-    )
-    return {
-        data_set: {model: summarize(of.scores) for model, of in by_model.items()}
-        for data_set, by_model in units.by_data_set.items()
-    }
 
 
 def choose_pairs(
@@ -69,7 +53,7 @@ def choose_pairs(
                 if pair.unit == "data set":
                     expected = f"1 data set in common; expected at least {pair.fewest}"
                     raise DataError(f"{pair.a} and {pair.b}: {expected}", scores.source)
-                expected = f"expected at least {FEWEST}, better 5 or more (other seeds, splits)"
+                expected = f"expected at least {FEWEST} so named, better 5 (other seeds, splits)"
                 raise DataError(
                     f"{name}{stats.on(pair.data_set)}: {count} score, which says nothing about a "
                     f"distribution; {expected}",
@@ -117,47 +101,54 @@ def compare_runs(
     found: Sequence[RunScores], rules: Rules, scores: Scores, left_out: int = 0
 ) -> tuple[list[Pair], Families]:
     """Runs tests, effects and plans of all pairs; `left_out` as in `pairs.adjust`."""
-    bounds = scores.bounds
     tests = [of.tests(rules) for of in found]
     adjusted, families = pairs.adjust(tests, found, rules, left_out)
-    results = []
-    for of, tested, p_values in zip(found, tests, adjusted, strict=True):
-        effects = of.effects(rules, scores.higher_is_better)
-        gap = effects["difference"]
-        # a plan is of a single look
-        plan = power.plan(of, rules, families, gap.interval) if of.looks == 1 else None
-        if bounds is not None:
-            width = bounds[1] - bounds[0]
-            inside = gap.interval.clip(-width, width)
-            effects["difference"] = gap = dataclasses.replace(gap, interval=inside)
-        name, spread, enough = of.location_test, of.spread_test, of.units >= of.fewest
-        rejected = {name for name, p in p_values.items() if p <= rules.alpha}
-        shown = (tested[name].direction or 0) if enough and name in rejected else 0
-        wide = spread is not None and spread in rejected and of.units >= _FEW_SPREADS
-        pair = Pair(
-            of.a,
-            of.b,
-            of.data_set,
-            scores.metric,
-            scores.higher_is_better,
-            value=gap.estimate,
-            interval=gap.interval,
-            primary=name,
-            p_value=tested[name].p_value,
-            p_adjusted=p_values[name],
-            shown=shown,
-            against=of.contradicting(shown),
-            equivalent=enough and "tost" in rejected,
-            n=of.n,
-            pairs=0 if of.paired is None else len(of.paired[0]),
-            unit=of.unit,
-            tests=tested,
-            adjusted=p_values,
-            effects=effects,
-            plan=plan,
-            wider=(tested[spread].direction or 0) if wide and spread else 0,
-            looks=of.looks,
-            scores=of,
-        )
-        results.append(pair)
-    return results, families
+    each = zip(found, tests, adjusted, strict=True)
+    return [_compared(*of, rules, scores, families) for of in each], families
+
+
+def _compared(
+    pair: RunScores,
+    tests: Mapping[str, stats.HypothesisTest],
+    adjusted: Mapping[str, float],
+    rules: Rules,
+    scores: Scores,
+    families: Families,
+) -> Pair:
+    effects = pair.effects(rules, scores.higher_is_better)
+    gap = effects["difference"]
+    # a plan is of a single look
+    plan = power.plan(pair, rules, families, gap.interval) if pair.looks == 1 else None
+    if scores.bounds is not None:
+        low, high = scores.bounds
+        gap = dataclasses.replace(gap, interval=gap.interval.clip(low - high, high - low))
+        effects["difference"] = gap
+    name, spread, enough = pair.location_test, pair.spread_test, pair.units >= pair.fewest
+    rejected = {name for name, p in adjusted.items() if p <= rules.alpha}
+    shown = (tests[name].direction or 0) if enough and name in rejected else 0
+    wide = spread is not None and spread in rejected and pair.units >= _FEW_SPREADS
+    return Pair(
+        a=pair.a,
+        b=pair.b,
+        data_set=pair.data_set,
+        metric=scores.metric,
+        higher_is_better=scores.higher_is_better,
+        value=gap.estimate,
+        interval=gap.interval,
+        primary=name,
+        p_value=tests[name].p_value,
+        p_adjusted=adjusted[name],
+        shown=shown,
+        against=pair.contradicting(shown),
+        equivalent=enough and "tost" in rejected,
+        n=pair.n,
+        pairs=0 if pair.paired is None else len(pair.paired[0]),
+        unit=pair.unit,
+        tests=tests,
+        adjusted=adjusted,
+        effects=effects,
+        plan=plan,
+        wider=(tests[spread].direction or 0) if wide and spread else 0,
+        looks=pair.looks,
+        scores=pair,
+    )

@@ -227,8 +227,9 @@ def _rank_models(
     omnibus = _iman_davenport(table, resamples=rules.resamples, seed=rules.seed)
     level = rules.alpha if omnibus.p_value <= rules.alpha else -math.inf
     groups = _groups(names, [frozenset(pair) for pair, p in p_values.items() if p <= level])
-    tests = friedman(table), omnibus
-    return Ranking(names, ordered, critical, rules.alpha, groups, p_values, *tests)
+    return Ranking(
+        names, ordered, critical, rules.alpha, groups, p_values, friedman(table), omnibus
+    )
 
 
 def _groups(models: Sequence[str], apart: Sequence[frozenset[str]]) -> tuple[tuple[str, ...], ...]:

@@ -53,8 +53,10 @@ def _item_estimates(
     """The mean of one model, or the difference of two, with errors over some sets of factors."""
     each = [[of.tables[model] for model in models] for of in group]
     clustered = any(of.data.clusters is not None for of in group)
-    how = rules.confidence, clustered, all(of.from_0_to_1 for of in group)
-    return estimates.estimate(each, overs, *how, shared_runs=shared)
+    from_0_to_1 = all(of.from_0_to_1 for of in group)
+    return estimates.estimate(
+        each, overs, rules.confidence, clustered, from_0_to_1, shared_runs=shared
+    )
 
 
 def _item_pair(
@@ -75,11 +77,11 @@ def _item_pair(
     assert difference.p_value is not None
     items = difference.sizes.items
     return Pair(
-        a,
-        b,
-        data.name if alone else None,
-        data.metric,
-        data.higher_is_better,
+        a=a,
+        b=b,
+        data_set=data.name if alone else None,
+        metric=data.metric,
+        higher_is_better=data.higher_is_better,
         value=difference.value,
         interval=difference.possible,
         primary=" and ".join(over),
@@ -146,9 +148,9 @@ def _by_margin(
     return [
         ByMargin(
             ("better" if is_better else "worse") if p <= alpha else "not shown",  # NaN: unknown
-            p_outcome=p,
-            equivalent=p_same <= alpha and margin > 0,
-            p_equivalent=p_same,
+            p,
+            p_same <= alpha and margin > 0,
+            p_same,
         )
         for p, p_same, is_better in zip(p_outcome, p_equivalent, better < worse, strict=True)
     ]

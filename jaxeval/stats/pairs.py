@@ -113,13 +113,12 @@ class RunScores:
         Of splits that overlap the corrected test and equivalence: no other test allows for that.
         """
         a, b, found = self.first, self.second, dict[str, HypothesisTest]()
-        if self.overlap:
-            found["corrected_t"] = hypotheses.corrected_t(
-                *self.compared, paired=self.by_pairs, overlap=self.overlap
-            )
+        paired, overlap = self.by_pairs, self.overlap
+        if overlap:
+            found["corrected_t"] = hypotheses.corrected_t(*self.compared, overlap, paired=paired)
         if rules.margin is not None:
             found["tost"] = hypotheses.tost(
-                *self.compared, rules.margin, paired=self.by_pairs, overlap=self.overlap
+                *self.compared, rules.margin, paired=paired, overlap=overlap
             )
         if self.overlap:
             return found
@@ -157,7 +156,7 @@ class RunScores:
             x, y = of.compared
             within = improvement(sign * x, sign * y, paired=True, confidence=level)
         gap = describe.difference(
-            *self.compared, confidence=level, paired=self.by_pairs, overlap=self.overlap
+            *self.compared, paired=self.by_pairs, confidence=level, overlap=self.overlap
         )
         if self.overlap:
             unknown = Interval.none(level, "splits overlap")

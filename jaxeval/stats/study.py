@@ -4,7 +4,6 @@ A study is of whole runs (seeds, splits) on data sets, or of items and runs of t
 """
 
 import dataclasses
-import functools
 import itertools
 from collections.abc import Sequence
 
@@ -17,12 +16,12 @@ from jaxeval.stats import (
     comparisons,
     datasets,
     failures,
-    item_comparisons,
     power,
     samples,
     tasks,
 )
 from jaxeval.stats.boards import Board, make_board
+from jaxeval.stats.item_comparisons import compare_items
 from jaxeval.stats.pairs import Families, Outcome, Pair, adjust
 from jaxeval.stats.power import Primary
 from jaxeval.stats.samples import Copies, Samples, Unit
@@ -123,16 +122,16 @@ def _of_runs(scores: Scores, rules: Rules, unit: Unit | None, control: str | Non
         in_mean = comparisons.choose_pairs(scores, mean, control, rules.alpha)
         found, _ = comparisons.compare_runs(in_mean, rules, scores)
         overall = [dataclasses.replace(pair, data_set=None) for pair in found]
-        (means,) = comparisons.run_means(mean, rules, scores).values()
+        (means,) = samples.summaries(mean, rules, scores).values()
         board, of_mean = make_board(None, scores, means, overall), power.primary(in_mean, rules)
-    each = comparisons.run_means(units, rules, scores).items()
+    each = samples.summaries(units, rules, scores).items()
     primary = power.primary(chosen, rules)
     return Study(
-        pairs=tuple(pairs),
-        overall=tuple(overall),
-        boards=tuple(make_board(data_set, scores, means, pairs) for data_set, means in each),
-        board=board,
-        rules=rules,
+        tuple(pairs),
+        tuple(overall),
+        tuple(make_board(data_set, scores, means, pairs) for data_set, means in each),
+        board,
+        rules,
         notes=scores.notes,
         warnings=(*scores.warnings, *failures.warnings(scores, units, pairs, rules)),
         failures=failures.compare(scores, control, rules.correction),
@@ -159,17 +158,11 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
     not_averaged, why_own = tasks.not_averaged(found), tasks.why_own(found)
     incomplete = tasks.reasons(scores, found) if scores.missing == "error" else ()
     withheld, shared = rules.complete and bool(incomplete), not why_own
-    compare = functools.partial(
-        item_comparisons.compare_items,
-        over=over,
-        rules=rules,
-        shared=shared,
-        withheld=withheld,
-    )
-    means, pairs = compare([[task] for task in found])
+    each_task = [[task] for task in found]
+    means, pairs = compare_items(each_task, over, rules, shared, withheld)
     overall, board = tuple[Pair, ...](), None
     if len(found) > 1 and not not_averaged:
-        (of_mean,), overall = compare([found])
+        (of_mean,), overall = compare_items([found], over, rules, shared, withheld)
         board = make_board(None, found[0].data, of_mean, overall, rules)
         notes += (why_own,) if why_own and "runs" in over else ()
     accepted = "accepted with --missing drop or zero, in tests with missing="
@@ -178,11 +171,11 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
     complete = tuple(of for of in scores.data_sets if len(of.models) == len(scores.models))
     each = zip(found, means, strict=True)
     return Study(
-        pairs=pairs,
-        overall=overall,
-        boards=tuple(make_board(of.data.name, of.data, mean, pairs, rules) for of, mean in each),
-        board=board,
-        rules=rules,
+        pairs,
+        overall,
+        tuple(make_board(of.data.name, of.data, mean, pairs, rules) for of, mean in each),
+        board,
+        rules,
         notes=(*notes, *not_averaged),
         warnings=(*why, *scores.warnings, *scores.notes, *lines),
         failures=failures.compare(dataclasses.replace(scores, data_sets=complete)),
@@ -214,8 +207,9 @@ def with_pairs(
     of_mean = primary(overall, in_mean) if overall else None
     design = dataclasses.replace(design, primary=primary(pairs, apart), overall_primary=of_mean)
     known = [pair for pair in pairs if pair.scores]
-    tested = [pair.tests for pair in known], [pair.scores for pair in known if pair.scores]
-    design = dataclasses.replace(design, families=adjust(*tested, study.rules, apart)[1])
+    tests = [pair.tests for pair in known]
+    tested = [pair.scores for pair in known if pair.scores]
+    design = dataclasses.replace(design, families=adjust(tests, tested, study.rules, apart)[1])
     return dataclasses.replace(
         study,
         pairs=tuple(pairs),

@@ -151,18 +151,14 @@ def _events(
         lanes = scheduler.lanes(planned, launcher.workers)
         yield from _Watch(storage, launcher, lanes, scheduler).events(planned)
         return
+    session, feed = scheduler.session, scheduler.feed
     with jobs.merged(folder, store):
         while planned := scheduler.more():
             lanes = scheduler.lanes(planned, None)
             for cohort in planned:
                 try:
                     yield from running.run(
-                        [cohort],
-                        store,
-                        folder,
-                        session=scheduler.session,
-                        feed=scheduler.feed,
-                        lanes=lanes,
+                        [cohort], store, folder, session=session, lanes=lanes, feed=feed
                     )
                 except cohorts.TooLarge:
                     if not scheduler.too_large(cohort.entries):

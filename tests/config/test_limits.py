@@ -120,6 +120,9 @@ def test_a_wrong_change_names_where_it_was_made(tmp_path: Path) -> None:
     assert said("", "nosuch.a=1").startswith(f"{origin}: nosuch: unknown key")
     with pytest.raises(ConfigError, match=r"^command line: training\.epochs: input"):
         studies.read({"name": "a"}, ["training.epochs=0"])
+    meant = r"mean training\.optimiser\.hyperparameters\.learning_rate\?"
+    with pytest.raises(ConfigError, match=meant):
+        studies.read({"name": "a"}, ["learning_rate=0.1"])
     with (
         pytest.raises(ConfigError, match=r"^changes: training\.epochs: input"),
         called_from(parameter),

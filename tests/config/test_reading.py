@@ -65,6 +65,7 @@ def test_file_and_overrides(tmp_path: Path) -> None:
 
 BAD = {
     "unknown key, the nearest under the same parent": ("inner.rat=1", "did you mean inner.rate?"),
+    "the last part of a key": ("rate=1", "did you mean inner.rate?"),
     "true for a number": ("inner.rate=true", "inner.rate: expected a number (got True)"),
     "a value for a table": ("inner=3", "inner: expected a table (got 3)"),
     "out of range": ("inner.rate=1.0", "less than 1 (got 1.0)"),

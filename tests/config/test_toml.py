@@ -50,7 +50,7 @@ def test_a_wrong_name_is_told_the_nearest(wrong: str, tmp_path: Path) -> None:
             reading.read_toml(wrong)
         with pytest.raises(ConfigError, match="`jaxeval configs` lists the shipped ones"):
             reading.read_toml("qqqqqq.toml")
-        with pytest.raises(ConfigError, match="cannot be read as a text file"):
+        with pytest.raises(ConfigError, match=r"cannot be read as a text file.*; --data names"):
             reading.read_toml(tmp_path)
 
 

@@ -69,7 +69,7 @@ def test_a_file_beside_is_not_passed_over(tmp_path: Path) -> None:
         ({}, "no such file or folder"),
         ({"dev__tsv": LINES}, r"no file fits the train pattern .* set data\.source\.train=NAME"),
         ({"train__tsv": LINES, "train__xml": "<x/>"}, "2 files fit the train pattern"),
-        ({"train__tsv": "a\tx\nb\ty\n"}, "2 texts are too few to draw test from"),
+        ({"train__tsv": "a\tx\n"}, "1 text: too few to draw 20 % for test; add texts, or change "),
         ({"train__tsv": LINES, "dev__json": LINE, "test__tsv": LINES}, "train and dev differ"),
     ],
 )

@@ -123,6 +123,15 @@ def test_mistakes_in_lines_are_named(line: str, message: str, tmp_path: Path) ->
     assert actual == f"dev:3: {message}"
 
 
+def test_one_error_names_the_files_of_all_parts(tmp_path: Path) -> None:
+    """Dies if the files of another corpus are asked for one after the other."""
+    for name in ("my-train", "my-dev", "old-dev"):
+        (tmp_path / name).write_text("ab\tba\n")
+    settings = seq2seq.Seq2SeqData(path=str(tmp_path), train="t.tsv", dev="d.tsv", test="my-dev")
+    with pytest.raises(DataError, match=r"set data\.train=my-train data\.dev=NAME$"):
+        seq2seq.build(settings, 2)
+
+
 def test_symbols_that_train_lacks_are_counted(tmp_path: Path) -> None:
     """Dies if sides are mixed up (dev: source z, feature X; test: target z), or none are told."""
     actual = hand_seq2seq.inflection(tmp_path / "c").findings

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from jaxeval import space as spaces
-from jaxeval.report import render, tuning
+from jaxeval.report import render, text, tuning
 from jaxeval.report.tuning import Tuned
 from jaxeval.tuning import Search, State
 from jaxeval.tuning.history import Evaluation, History, Stopped
@@ -68,7 +68,10 @@ def test_the_answer_says_what_was_not_shown() -> None:
     assert "0.9000 after 1 of 5 epochs" in tuning.evaluation_line(of_config, "accuracy", "number")
     nothing = _tuned(["diverged at 3", "diverged at 7"])
     assert nothing.exit_code == 2 and "No setting has a score" in nothing.document().answer[0]
-    assert nothing.document().notes == ["0: diverged at 3", "1: diverged at 7"]
+    notes = nothing.document().notes
+    assert notes == ["setting 0: diverged at 3", "setting 1: diverged at 7"]
+    assert text.fold(notes[:1]) == notes[:1]
+    assert text.fold(notes)[0].startswith("2 settings (0, 1): diverged at 3")
 
 
 @pytest.mark.parametrize(("seeds", "known"), [(1, False), (3, True)])

@@ -127,6 +127,8 @@ def test_models_and_a_metric_are_chosen(tmp_path: Path) -> None:
     table = read(tmp_path, content, columns=named, metric="f1", models=["C", "A"])
     assert by_model(table) == {"C": [0.7], "A": [0.5, 0.8]} and table.metric == "f1"
     assert [of.rows.tolist() for of in table.data_sets[0].models.values()] == [[5], [2, 6]]
+    table = read(tmp_path, "model,UAS,LAS\nA,8,1\nA,9,2\nB,7,3\n", metric="LAS")
+    assert by_model(table) == {"A": [1, 2], "B": [3]} and table.metric == "LAS"
 
 
 def test_the_cube_holds_each_score_in_its_place(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from jaxeval.errors import DataError
 from jaxeval.runs import tables
 from jaxeval.runs.layout import Layout
-from tests.runs.reading import by_model, labels
+from tests.runs.reading import by_model, labels, read
 
 
 def _runs_table(folder: Path, names: Sequence[str], config: Sequence[str]) -> str:
@@ -58,3 +58,17 @@ def test_a_table_of_runs_is_read_with_its_states(
         by_model(table) == {"lstm": [0.5], "cnn": [0.51, 0.53]} and labels(table, "seed") == seeds
     )
     assert table.statuses["lstm"] == {"crashed": 1, "finished": 1}
+
+
+@pytest.mark.parametrize("column", ["name", "run_name", "Name"])
+def test_names_of_runs_in_any_table(tmp_path: Path, column: str) -> None:
+    """Dies if a table without other columns of trackers is refused, or a request is unheard."""
+    rows = "cnn-seed1,8,1\ncnn-seed2,9,2\nlstm-seed1,7,3\n"
+    found = read(tmp_path, f"{column},f1,B\n{rows}", metric="f1")
+    assert by_model(found) == {"cnn": [8, 9], "lstm": [7]} and labels(found, "seed")[:2] == [
+        "1",
+        "2",
+    ]
+    wide = read(tmp_path, f"{column},f1,B\n{rows}", models=["f1", "B"])
+    named = read(tmp_path, f"{column},f1\ncnn-seed1,8\n", columns={"model": column})
+    assert (wide.models, named.models) == (("f1", "B"), ("cnn-seed1",))

@@ -117,6 +117,10 @@ def _remarks(summary: ExperimentSummary) -> Iterator[str]:
             f"{summary.sweep.missing} more of its runs have not ended: those that have are no "
             "fair sample; the command that began the sweep goes on with it"
         )
+    every = sum(summary.statuses.values())
+    if lost := summary.statuses.get("diverged"):
+        why = "the loss was not finite; counted as failed, whatever the scores before"
+        yield f"{lost} of {every} diverged: {why}"
     if summary.dev is None and summary.test is None:
         yield "none of them has a score"
         return
@@ -127,11 +131,7 @@ def _remarks(summary: ExperimentSummary) -> Iterator[str]:
     if few := summary.never_learned:
         whose = "its" if few == 1 else "their"
         end = "" if summary.test is None else f", and {whose} test score is that of the last epoch"
-        every = sum(summary.statuses.values())
         yield f"{few} of {every} never learned: dev {summary.metric} stayed 0{end}"
-    if lost := summary.statuses.get("diverged"):
-        every = sum(summary.statuses.values())
-        yield f"{lost} of {every} diverged: counted as failed, whatever the scores before"
     if summary.best_epochs is not None:
         low, median, high = summary.best_epochs
         others = " of the others" if summary.never_learned else ""

@@ -129,7 +129,7 @@ def test_members_that_never_learned_are_counted(tmp_path: Path) -> None:
     said = "2 of 6 never learned: dev f1 stayed 0, and their test score is that of the last epoch"
     assert described.never_learned == 2 and said in lines
     assert "scored epoch of the others: median 5, 2 to 6" in lines
-    assert any(line.startswith("1 of 6 diverged: counted as failed") for line in lines)
+    assert any(line.startswith("1 of 6 diverged: the loss was not finite") for line in lines)
     assert report([str(folder), "--save", str(tmp_path / "p.html")]) == 0
     assert (tmp_path / "p.html").read_text().count(said) == 2
     one, even = dataclasses.replace(described, never_learned=1), (3, 3.0, 3)
@@ -138,6 +138,8 @@ def test_members_that_never_learned_are_counted(tmp_path: Path) -> None:
     assert "scored epoch of the others: 3" in lines
     nothing = experiments.summarize([row for row in rows if row.seed in (1, 4)])
     assert not [line for line in document._remarks(nothing) if "best" in line]
+    lost = experiments.summarize([row for row in rows if row.status == "diverged"])
+    assert any("the loss was not finite" in line for line in document._remarks(lost))
     warnings = sources.read(str(folder), Layout()).warnings
     assert f"beta: {said.replace('of 6', 'of 5')}" in warnings  # one diverged, without a score
 

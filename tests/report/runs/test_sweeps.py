@@ -33,11 +33,11 @@ def test_summary_of_a_sweep(tmp_path: Path) -> None:
     assert described.sweep.near == sum(round(1000 * (max(dev) - d), 6) <= 10 for d in dev)
     lines = list(document._remarks(described))
     assert lines[0].startswith("members: 2 diverged, 22 early stopped; each has a setting of its")
-    assert lines[2].startswith(
+    assert lines[3].startswith(
         f"its setting: batch_size {described.sweep.setting['batch_size']}, "
     )
     near = described.sweep.near - 1
-    assert lines[3] == f"within 1 point of the best: {near} of 21 other dev scores"
+    assert lines[4] == f"within 1 point of the best: {near} of 21 other dev scores"
 
 
 class _Shape(NamedTuple):
