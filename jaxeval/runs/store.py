@@ -99,7 +99,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
         try:
             yield
         except sqlite3.Error as error:
-            todo = "what was recorded is kept: make it writable, and run the same command again"
+            kept = "what was recorded is kept: make it writable or free space"
+            todo = f"{kept}, and run the same command again"
             if getattr(error, "sqlite_errorcode", None) in _DAMAGED:
                 todo = "damaged, or not written by jaxeval: put a copy back, or use other runs"
             raise RunError(f"{self.file}: {error}; {todo}") from error
@@ -203,9 +204,11 @@ class Store(contextlib.AbstractContextManager["Store"]):
         for row in self._select(
             f"{query} ORDER BY seed, split, repeat, hparams", experiment, part
         ):
-            names, packed, items = tuple(json.loads(row[6])), row[7], row[8]
+            *member, encoded_names, packed, items = row
+            names = tuple(json.loads(encoded_names))
             counts = np.frombuffer(zlib.decompress(packed), "<f4").reshape(items, len(names))
-            unpacked.append(records.Outcomes(*(*row[:6], names, counts)))
+            fields = (*member, names, counts)
+            unpacked.append(records.Outcomes(*fields))
         return unpacked
 
     def ended(self, experiment: str, pause: int = 0) -> dict[MemberKey, records.MemberResult]:
