@@ -26,6 +26,10 @@ from jaxeval.runs.records import MEMBER, MemberKey
 FILE = "runs.sqlite"
 _VERSION = 4  # of the tables; a database of another version is refused
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+_REMEDIES = {
+    **{sqlite3.SQLITE_FULL: "free disk space", sqlite3.SQLITE_IOERR: "check disk and quota"},
+    sqlite3.SQLITE_BUSY: "end the program that holds it",
+}
 _TYPES = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", np.ndarray: "BLOB"}  # else TEXT
 sqlite3.register_converter("BOOLEAN", lambda stored: stored != b"0")
 
@@ -99,8 +103,10 @@ class Store(contextlib.AbstractContextManager["Store"]):
         try:
             yield
         except sqlite3.Error as error:
-            todo = "what was recorded is kept: make it writable, and run the same command again"
-            if getattr(error, "sqlite_errorcode", None) in _DAMAGED:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without its details
+            remedy = _REMEDIES.get(code, "make it writable")
+            todo = f"what was recorded is kept: {remedy}, and run the same command again"
+            if code in _DAMAGED:
                 todo = "damaged, or not written by jaxeval: put a copy back, or use other runs"
             raise RunError(f"{self.file}: {error}; {todo}") from error
 
