@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import jax
 
@@ -66,8 +66,9 @@ def train_cohorts(
     other = jax.process_index() > 0  # one of several processes of a population writes for all
     quiet = quiet or other
     with runs.open_store(None if other else folder) as store:
-        how: Any = {"launcher": launcher, "session": session, "outputs": outputs}
-        trained = studies.run(planned, store, folder, **how)
+        trained = studies.run(
+            planned, store, folder, launcher=launcher, session=session, outputs=outputs
+        )
         watch(trained, functools.partial(_announce, planned, store, set()), quiet=quiet)
         return studies.rows(store, every)
 

@@ -131,15 +131,24 @@ def compare_options(
             raise DataError(f"no column {name!r}; {columns.meant(name, table)}", where)
     taken = {option, score, *group, *ignore}
     whole = [*key] or [name for name in table if name not in taken]
-    how: Any = {"repeats": repeats, "higher_is_better": about[0]}
-    how["options"] = [*values] or _ordered(table[option])
-    compared = configurations.paired_options(table, option, score, by=group, key=whole, **how)
+    compared = configurations.paired_options(
+        table,
+        option,
+        score,
+        by=group,
+        key=whole,
+        repeats=repeats,
+        higher_is_better=about[0],
+        options=[*values] or _ordered(table[option]),
+    )
     try:
         effect = configurations.seed_effect(table, score, key=[*whole, option], by=group)
     except DataError:  # no configuration was trained twice
         effect = []
-    found = len(table[score]), *about, tuple(compared), tuple(effect)
-    return _OptionsCompared(option, score, tuple(whole), *found)
+    rows = len(table[score])
+    return _OptionsCompared(
+        option, score, tuple(whole), rows, *about, tuple(compared), tuple(effect)
+    )
 
 
 def _networks(

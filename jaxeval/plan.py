@@ -112,12 +112,18 @@ def _of_pilot(
     metrics.refuse_points("difference", difference, data.stored_unit)
     pilot = pilots.pilot(data, model, minus)
 
-    def planned(of: Spread) -> Plan:
-        return planning.plan(difference, of, pilot.size, power=power, alpha=alpha)
+    def planned(spread: Spread) -> Plan:
+        return planning.plan(difference, spread, pilot.size, power=power, alpha=alpha)
 
-    ends = planned(pilot.low) if pilot.low else None, planned(pilot.high)
-    about = (counts.runs[model], counts.runs[minus]), (*scores.warnings, *counts.warnings())
-    return Planned(planned(pilot.spread), pilot.spread, pilot, *ends, *about)
+    return Planned(
+        planned(pilot.spread),
+        pilot.spread,
+        pilot,
+        low=planned(pilot.low) if pilot.low else None,
+        high=planned(pilot.high),
+        runs=(counts.runs[model], counts.runs[minus]),
+        warnings=(*scores.warnings, *counts.warnings()),
+    )
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

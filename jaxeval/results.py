@@ -43,9 +43,11 @@ class Runs(Result):
     def __iter__(self) -> Iterator[MemberRow]:
         return iter(self.rows)
 
-    def __contains__(self, of: object) -> bool:
+    def __contains__(self, experiment: object) -> bool:
         """Returns whether it has a member, or experiments of a name or id."""
-        return of in self.rows or (isinstance(of, str) and bool(self._ids(of)))
+        return experiment in self.rows or (
+            isinstance(experiment, str) and bool(self._ids(experiment))
+        )
 
     def __getitem__(self, name: str) -> "Runs":
         """Returns the members of one experiment, by its name, its id or its first digits.

@@ -25,17 +25,17 @@ from jaxeval.files import Json
 from jaxeval.stats import Sample, sample
 
 Job = tuple[Any, int]  # a model, a side or the number of a setting; and its evaluation, or seed
-_Told = TypeVar("_Told")
+_Outcome = TypeVar("_Outcome")
 
 
-class Proposer(Generic[_Told]):
+class Proposer(Generic[_Outcome]):
     """Says what to evaluate next."""
 
     def ask(self, free: int) -> Iterable[Job] | None:
         """Returns jobs for this many free workers, or more; None ends all at once."""
         raise NotImplementedError
 
-    def tell(self, job: Job, result: float | str, again: bool) -> _Told | None:
+    def tell(self, job: Job, result: float | str, again: bool) -> _Outcome | None:
         """Receives a score, or why there is none and whether the job is tried again."""
         raise NotImplementedError
 
@@ -45,13 +45,13 @@ class Proposer(Generic[_Told]):
 
 
 def run(
-    proposer: Proposer[_Told],
+    proposer: Proposer[_Outcome],
     evaluate: Callable[..., float],
     *,
     workers: int = 1,
     retries: int = 0,
     stop: Callable[[], None] = lambda: None,
-) -> Generator[_Told, None, None]:
+) -> Generator[_Outcome, None, None]:
     """Evaluates jobs in threads until none is left; yields what the proposer says of each result.
 
     Args:

@@ -142,8 +142,12 @@ def _read(settings: SentimentData) -> _Texts:
         drawn = generated.texts(source.seed, source.sentences)
         return _Texts(drawn, dict.fromkeys(splits.PARTS, "generated corpus"), True, True)
     files = text.find_parts(source, "data.source", ("train",), alone=True)
-    known = labelled_text.SUFFIXES, labelled_text.FORMATS
-    formats = {p: text.detect_format(file, source.format, *known) for p, file in files.items()}
+    formats = {
+        part: text.detect_format(
+            file, source.format, labelled_text.SUFFIXES, labelled_text.FORMATS
+        )
+        for part, file in files.items()
+    }
     parts = {part: labelled_text.FORMATS[formats[part]](file) for part, file in files.items()}
     targeted = {part: texts[0].targeted for part, texts in parts.items()}
     for part in parts:

@@ -117,11 +117,15 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
     letters = sorted(set().union(*{word for p in inside for s in of_words[p] for word in s}))
     characters = words.characters(forms, letters, settings.max_characters)
     shared = {"characters": characters, **words.shapes(forms)}
-    meanings = {"characters": letters, "longest": characters.shape[1], "scheme": scheme}
     return corpora.WordCorpus.laid_out(
         *(settings, table, parts, laid, shared, "sentences", items),
         labels=labels,
-        saved={"labels": predicted, **meanings},
+        saved={
+            "labels": predicted,
+            "characters": letters,
+            "longest": characters.shape[1],
+            "scheme": scheme,
+        },
         facts={"labels": len(predicted)},
         findings=Findings({"unseen_tags": unseen}, [], warnings).joined(findings),
     )

@@ -91,9 +91,16 @@ class Local:
         """Starts a worker with its share of the machine; a session of its own gets no Ctrl-C."""
         words = [sys.executable, "-m", _WORKER, str(max(1, backend.cores() // self.workers))]
         env, pipe = {**os.environ, backend.SHARED_BY: str(self.workers)}, subprocess.PIPE
-        how: Any = {"stdin": pipe, "stdout": pipe, "text": True, "start_new_session": True}
         with (folder / _LOG).open("a") as log:
-            process = subprocess.Popen(words, stderr=log, env=env, **how)
+            process = subprocess.Popen(
+                words,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=log,
+                text=True,
+                env=env,
+                start_new_session=True,
+            )
         self._started.append(process)
         if self._closed:
             _stop(process)

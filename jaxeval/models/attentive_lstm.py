@@ -57,14 +57,16 @@ class AttentiveLstm(Module):
 
     def setup(self) -> None:
         """Makes the parameters."""
-        shape, units = self.shape, (self.shape.hidden, self.live.hidden)
-        embedding = ragged.axis(shape.embedding, self.live.embedding)
-        hidden, gates, both = (ragged.axis(*units, blocks) for blocks in (1, _GATES, 2))
+        shape, live = self.shape, self.live
+        embedding = ragged.axis(shape.embedding, live.embedding)
+        hidden, gates, both = (
+            ragged.axis(shape.hidden, live.hidden, blocks) for blocks in (1, _GATES, 2)
+        )
         self.both = both.number
         self.source = self.param("source", ragged.embeddings, shape.source, embedding)
         self.target = self.param("target", ragged.embeddings, shape.target, embedding)
         self.attention = self.param("attention", _attention, both, hidden)
-        self.start = self.param("start", _states, hidden)
+        self.start = self.param("start", _initial_states, hidden)
         inputs = {"kernel": embedding, "context": both, "recurrent": hidden}
         self.decoder = self.param("decoder", _recurrent, inputs, gates)
         self.output = self.param("output", ragged.linear, hidden, ragged.axis(shape.target))
@@ -72,8 +74,8 @@ class AttentiveLstm(Module):
         layers = []
         for number in range(shape.encoder_layers):
             inputs = {"kernel": both if number else embedding, "recurrent": hidden}
-            how = inputs, gates, self._is_live(number)
-            layers.append(self.param(f"encoder_{number}", _layer, *how))
+            is_live = self._is_live(number)
+            layers.append(self.param(f"encoder_{number}", _layer, inputs, gates, is_live))
         self.layers = layers
 
     def _is_live(self, layer: int) -> Array | bool:
@@ -92,8 +94,9 @@ class AttentiveLstm(Module):
                 for name in _DIRECTIONS:
                     weights = layer[name]
                     gates = recurrence.project(x, weights["kernel"], 0)
-                    how = sum(weights[n] for n in _BIASES), weights["recurrent"], valid
-                    states.append(cells.plain_states(gates, *how, name == "backward"))
+                    bias, recurrent = sum(weights[n] for n in _BIASES), weights["recurrent"]
+                    reverse = name == "backward"
+                    states.append(cells.plain_states(gates, bias, recurrent, valid, reverse))
                 return jnp.concatenate(states, axis=-1)
 
             live = self._is_live(number)
@@ -205,6 +208,6 @@ def _attention(key: Array, both: RaggedAxis, hidden: RaggedAxis) -> Weights:
     }
 
 
-def _states(key: Array, hidden: RaggedAxis) -> Weights:
+def _initial_states(key: Array, hidden: RaggedAxis) -> Weights:
     names = zip(("hidden", "memory"), jax.random.split(key), strict=True)
     return {name: ragged.uniform(k, None, hidden, 0.0, 1.0) for name, k in names}

@@ -79,8 +79,10 @@ def plain_states(
     Where `valid` [T, B] is false, the previous state is held.
     """
     zeros = jnp.zeros((gates.shape[1], len(recurrent)))
-    how = PLAIN.update, reverse, None, gates, bias, recurrent
-    return recurrence.run(*how, {}, (zeros, zeros), valid, None)
+    start = zeros, zeros
+    return recurrence.run(
+        PLAIN.update, reverse, None, gates, bias, recurrent, {}, start, valid, None
+    )
 
 
 class LSTM(Module):
@@ -125,8 +127,19 @@ class LSTM(Module):
             hidden, memory = (jnp.broadcast_to(vector, shape) for vector in begin)
         else:
             hidden, memory = jnp.zeros(shape), jnp.zeros(shape)
-        how = variant.update, self.reverse, variant.gradient_clip, gates, bias, recurrent
-        return recurrence.run(*how, peepholes, (hidden, memory), valid, recurrent_mask)
+        update, clip, start = variant.update, variant.gradient_clip, (hidden, memory)
+        return recurrence.run(
+            update,
+            self.reverse,
+            clip,
+            gates,
+            bias,
+            recurrent,
+            peepholes,
+            start,
+            valid,
+            recurrent_mask,
+        )
 
     def _vectors(self, *names: str) -> Weights:
         return {n: self.param(n, nn.initializers.zeros, (self.width,)) for n in names}

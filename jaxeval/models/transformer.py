@@ -85,7 +85,7 @@ class Transformer(Module):
             x = x + self._attention(weights["self_attention"], x, bias[:, None, None], here, _SELF)
             return x + self._feed_forward(weights["feed_forward"], x, here)
 
-        x = _through(layer, self.encoder["layers"], x, self.live.encoder_layers)
+        x = _run_layers(layer, self.encoder["layers"], x, self.live.encoder_layers)
         encoded = ragged.layer_norm(x, self.encoder["norm"], self.axes.model)
         inputs = self.decoder["layers"]["cross_attention"]["in_projection"]
         source_part = {name: leaf[..., self.shape.embedding :] for name, leaf in inputs.items()}
@@ -99,10 +99,10 @@ class Transformer(Module):
         causal = jnp.where(positions[:, None] >= positions[None], 0.0, -jnp.inf)[None, None]
 
         def layer(number: Array, inputs: tuple, x: Array) -> Array:
-            return self._decoded(inputs, x, memory, causal, drop.at(DECODER, number))
+            return self._decoder_layer(inputs, x, memory, causal, drop.at(DECODER, number))
 
         stacked = (self._layers(), memory.keys, memory.values)
-        x = _through(layer, stacked, x, self.live.decoder_layers)
+        x = _run_layers(layer, stacked, x, self.live.decoder_layers)
         return self._logits(x, self.output)
 
     def _layers(self) -> Weights:
@@ -130,7 +130,7 @@ class Transformer(Module):
             bias = jnp.where(seen, 0.0, -jnp.inf)[:, None]
             x = self._embedded(self.target, tokens, position[None], HashedDropout())
             for number, (inputs, cache) in enumerate(zip(layers, caches, strict=True)):
-                layer = functools.partial(self._remembering, inputs, memory, bias, begin)
+                layer = functools.partial(self._cached_decoder_layer, inputs, memory, bias, begin)
                 x, cache = _if_live(self.live.decoder_layers, number, layer, (x, cache))
                 after.append(cache)
             return self._logits(x, output), (after, seen)
@@ -143,36 +143,36 @@ class Transformer(Module):
         seen = jnp.zeros((rows, width, steps * width), bool)
         return seq2seq.Decoder(step, reorder, ([(cache, cache)] * count, seen))
 
-    def _remembering(
+    def _cached_decoder_layer(
         self, inputs: tuple, memory: _Encoded, bias: Array, begin: Array, running: tuple
     ) -> tuple[Array, tuple]:
-        """`_decoded` of x and a cache [B, A, K, D], which gets new keys and values at `begin`."""
+        """`_decoder_layer` of x; new keys and values go into the cache [B, A, K, D] at `begin`."""
         x, cache = running
 
-        def remembered(new: Sequence[Array]) -> Sequence[Array]:
+        def extend(new: Sequence[Array]) -> Sequence[Array]:
             nonlocal cache
             pairs, place = zip(cache, new, strict=True), (0, 0, begin, 0)
             cache = tuple(lax.dynamic_update_slice(c, n, place) for c, n in pairs)
             return cache
 
-        x = self._decoded(inputs, x, memory, bias, HashedDropout(), remembered)
+        x = self._decoder_layer(inputs, x, memory, bias, HashedDropout(), extend)
         return x, cache
 
-    def _decoded(
+    def _decoder_layer(
         self,
         inputs: tuple,
         x: Array,
         memory: _Encoded,
         bias: Array,
         drop: HashedDropout,
-        remembered: Callable[[Sequence[Array]], Sequence[Array]] = lambda new: new,
+        attended_to: Callable[[Sequence[Array]], Sequence[Array]] = lambda new: new,
     ) -> Array:
         """Sends x [B, T, E] through a layer; `inputs`: its weights, source keys and values."""
         weights, *source = inputs
         own, cross = weights["self_attention"], weights["cross_attention"]
-        x = x + self._attention(own, x, bias, drop, _SELF, remembered)
+        x = x + self._attention(own, x, bias, drop, _SELF, attended_to)
         source_bias = memory.attention_bias[:, None, None]
-        x = x + self._attention(cross, x, source_bias, drop, _CROSS, lambda none: source)
+        x = x + self._attention(cross, x, source_bias, drop, _CROSS, lambda _: source)
         return x + self._feed_forward(weights["feed_forward"], x, drop)
 
     def _embedded(
@@ -210,17 +210,17 @@ class Transformer(Module):
         bias: Array,
         drop: HashedDropout,
         sites: tuple[int, int],
-        remembered: Callable[[Sequence[Array]], Sequence[Array]] = lambda new: new,
+        attended_to: Callable[[Sequence[Array]], Sequence[Array]] = lambda new: new,
     ) -> Array:
         """The attention's term [B, T, E], before it is added to x [B, T, E].
 
         The bias is [.., T, K]; sites are dropout's, of attention weights and of the term.
-        `remembered` maps new keys and values [B, A, T, D] (none for cross-attention) to all K.
+        `attended_to` maps new keys and values [B, A, T, D] (none for cross-attention) to all K.
         """
         model, inputs, heads = self.axes.model, weights["in_projection"], self.live.heads
         normed = ragged.layer_norm(x, weights["norm"], model)
         queries, *new = self._by_head(inputs, normed, 1 if sites == _CROSS else 3)
-        keys, values = remembered(new)
+        keys, values = attended_to(new)
         scores = jnp.einsum("batd,bakd->batk", queries, keys)
         if heads is not None:
             head = _head_of(self.shape.heads, heads)
@@ -229,11 +229,11 @@ class Transformer(Module):
         count = self.shape.heads if heads is None else heads
         scale = jnp.sqrt(count / model.units)
         attention = jax.nn.softmax(scores * scale + bias, axis=-1)
-        share_drop = drop.at(sites[0])
-        if share_drop.words is not None:  # parts of one head drop the same
+        weights_drop = drop.at(sites[0])
+        if weights_drop.words is not None:  # parts of one head drop the same
             number = _head_of(self.shape.heads, jnp.float32(count) if heads is None else heads)
-            words = jax.vmap(lambda n: share_drop.at(n).words)(number)
-            by_head = jax.vmap(lambda w, x: share_drop._replace(words=w).apply(x), (0, 1), 1)
+            words = jax.vmap(lambda n: weights_drop.at(n).words)(number)
+            by_head = jax.vmap(lambda w, x: weights_drop._replace(words=w).apply(x), (0, 1), 1)
             attention = by_head(words, attention)
         attended = jnp.einsum("batk,bakd->batd", attention, values)
         concatenated = attended.transpose(0, 2, 1, 3).reshape(x.shape)
@@ -257,7 +257,7 @@ def _if_live(
     return layer(x) if live is None else lax.cond(number < live, layer, lambda x: x, x)
 
 
-def _through(layer: Callable[..., Tree], stacked: Tree, x: Tree, live: Array | None) -> Tree:
+def _run_layers(layer: Callable[..., Tree], stacked: Tree, x: Tree, live: Array | None) -> Tree:
     """Sends x through all layers, or the live ones."""
 
     def step(x: Tree, numbered: tuple) -> tuple[Tree, None]:

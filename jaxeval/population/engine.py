@@ -121,10 +121,10 @@ def lane_of(problem: Problem, who: Member, longest: int) -> Lane:
     steps = _member_steps(who, split)
     if steps is not None:
         padding = (0, longest - len(steps.bucket))
-        padded = np.pad(steps.bucket, padding), np.pad(steps.batch, padding)
-        steps = member.Steps(*padded, steps.count)
+        bucket, batch = np.pad(steps.bucket, padding), np.pad(steps.batch, padding)
+        steps = member.Steps(bucket, batch, steps.count)
 
-    def whole(part: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def whole_batches(part: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Pads rows with -1 to whole batches that hold dev and test."""
         batches = [member.evaluation_rows(problem, size) for size in sizes]
         lengths = [-(-size // batch) * batch for size, batch in zip(sizes, batches, strict=True)]
@@ -132,8 +132,8 @@ def lane_of(problem: Problem, who: Member, longest: int) -> Lane:
         padded = (np.pad(r, (0, length - len(r)), constant_values=-1) for r, length in pairs)
         return [np.asarray(rows, np.int32) for rows in padded]
 
-    scored = whole(split.dev), whole(split.test)
-    return Lane(np.uint32(who.seed), hparams, split.tables, train, *scored, steps)
+    dev, test = whole_batches(split.dev), whole_batches(split.test)
+    return Lane(np.uint32(who.seed), hparams, split.tables, train, dev, test, steps)
 
 
 def with_hparams(lane: Lane, changes: Mapping[str, float]) -> Lane:

@@ -28,7 +28,7 @@ from jaxeval.population import member, optimisers
 _NO_ROW = np.iinfo(np.int32).max
 
 
-class _Step(NamedTuple):
+class _StepInputs(NamedTuple):
     """Inputs of the gradient of a step, traced."""
 
     bucket: Array  # [] int32 of F
@@ -38,16 +38,17 @@ class _Step(NamedTuple):
     key: Array
 
 
-class _Stepped(NamedTuple):
-    """Result of a step."""
+class _Gradient(NamedTuple):
+    """The gradient of a batch's loss, and what else the forward pass returns."""
 
-    changed: Tree  # params and the optimiser's state; gradients, as long as nothing is updated
+    grads: Tree  # like params
     carry: Tree
     loss: Array  # []
     rows: Array  # [] float32, how many of the batch are no padding
 
 
-_TakeStep = Callable[[_Step, Tree], _Stepped]  # (step, the optimiser's state) -> what it leaves
+# (inputs, the optimiser's state) -> (params, the optimiser's state) after the update, the gradient
+_Update = Callable[[_StepInputs, Tree], tuple[tuple[Tree, Tree], _Gradient]]
 
 
 class _Epoch(NamedTuple):
@@ -64,16 +65,16 @@ class _Epoch(NamedTuple):
         """The batch of rows [n] of bucket `filled[branch]`."""
         return member.gather(self.shared, self.lane.tables, self.filled[branch], rows)
 
-    def whole_batch(self, branch: int, step: _Step) -> Batch:
+    def whole_batch(self, branch: int, step: _StepInputs) -> Batch:
         """The batch of a step."""
         size, order = self.problem.training.batch_size, self.order[self.filled[branch]]
         return self.batch(branch, lax.dynamic_slice(order, (step.batch * size,), (size,)))
 
-    def gradient(self, batch: Batch, step: _Step, key: Array) -> _Stepped:
+    def gradient(self, batch: Batch, step: _StepInputs, key: Array) -> _Gradient:
         """The gradient of a batch's loss."""
         function = jax.value_and_grad(self.problem.task.loss, has_aux=True)
         (loss, carry), grads = function(step.params, step.carry, batch, key, self.lane.hparams)
-        return _Stepped(grads, carry, loss, jnp.sum(batch.weight))
+        return _Gradient(grads, carry, loss, jnp.sum(batch.weight))
 
     def updated(self, grads: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
         """Parameters and the optimiser's state after an update."""
@@ -116,16 +117,17 @@ def train_epoch(
     size = member.batch_size(problem, lane)
     optimiser = optimisers.make(training.optimiser, lane.hparams, state.epoch, size)
     epoch = _Epoch(problem, shared, lane, optimiser, order, filled)
-    take_step = (_step_of_rows(epoch, state.params) if whole else None) or _step(epoch, whole)
+    update = (_row_update(epoch, state.params) if whole else None) or _full_update(epoch, whole)
     steps_key = member.key_of(lane.seed, member.STEP, state.epoch)
 
     def step(running: tuple, now: tuple) -> tuple[tuple, None]:
         params, optimiser_state, carry, total, weight = running
         number, bucket, batch = now
         key = jax.random.fold_in(steps_key, number)
-        after = take_step(_Step(bucket, batch, params, carry, key), optimiser_state)
-        total, weight = total + after.loss * after.rows, weight + after.rows
-        return (*after.changed, after.carry, total, weight), None
+        inputs = _StepInputs(bucket, batch, params, carry, key)
+        updated, gradient = update(inputs, optimiser_state)
+        total, weight = total + gradient.loss * gradient.rows, weight + gradient.rows
+        return (*updated, gradient.carry, total, weight), None
 
     start = (state.params, state.optimiser, state.carry, jnp.float32(0), jnp.float32(0))
     steps = lane.steps or shared.steps
@@ -143,27 +145,28 @@ def train_epoch(
     return state, total / weight
 
 
-def _step(epoch: _Epoch, whole: bool) -> _TakeStep:
-    """An update of all parameters."""
+def _full_update(epoch: _Epoch, whole: bool) -> _Update:
+    """Returns the update of all parameters."""
 
-    def gradient(branch: int, step: _Step) -> _Stepped:
+    def gradient(branch: int, step: _StepInputs) -> _Gradient:
         return epoch.gradient(epoch.whole_batch(branch, step), step, step.key)
 
     one_branch = gradient if whole else functools.partial(_summed_gradient, epoch)
     branches = [functools.partial(one_branch, branch) for branch in range(len(epoch.filled))]
 
-    def take_step(step: _Step, state: Tree) -> _Stepped:
-        after: _Stepped = lax.switch(step.bucket, branches, step)
-        changed = epoch.updated(after.changed, state, step.params)
-        if epoch.problem.split(GIVEN_SPLIT).padded:  # else momentum and l2 would move weights
-            choose = functools.partial(jnp.where, after.rows > 0)
-            changed = jax.tree.map(choose, changed, (step.params, state))
-        return after._replace(changed=changed)
+    def update(step: _StepInputs, state: Tree) -> tuple[tuple[Tree, Tree], _Gradient]:
+        computed: _Gradient = lax.switch(step.bucket, branches, step)
+        updated = epoch.updated(computed.grads, state, step.params)
+        # of a batch without rows, momentum and l2 would move weights
+        if epoch.problem.split(GIVEN_SPLIT).padded:
+            choose = functools.partial(jnp.where, computed.rows > 0)
+            updated = jax.tree.map(choose, updated, (step.params, state))
+        return updated, computed
 
-    return take_step
+    return update
 
 
-def _summed_gradient(epoch: _Epoch, branch: int, step: _Step) -> _Stepped:
+def _summed_gradient(epoch: _Epoch, branch: int, step: _StepInputs) -> _Gradient:
     """The gradient of a batch of the member's size, summed over parts; carries nothing."""
     problem, order = epoch.problem, epoch.order[epoch.filled[branch]]
     task, size = problem.task, member.batch_size(problem, epoch.lane)
@@ -189,14 +192,14 @@ def _summed_gradient(epoch: _Epoch, branch: int, step: _Step) -> _Stepped:
     grads, loss, normaliser, rows = lax.fori_loop(0, parts, add, start)
     normaliser = jnp.where(normaliser > 0, normaliser, 1.0)
     grads, loss = jax.tree.map(lambda total: total / normaliser, (grads, loss))
-    return _Stepped(grads, step.carry, loss, rows)
+    return _Gradient(grads, step.carry, loss, rows)
 
 
-def _leaves_others(settings: optimisers.Optimiser) -> bool:
-    """True if an update of some rows is, to the last bit, the update of all of them.
+def _moves_read_rows_only(settings: optimisers.Optimiser) -> bool:
+    """True if the rows that a batch reads can be updated alone, with equal bits.
 
-    False if a weight without gradient moves or decays, or if all gradients are added up. (XLA may
-    fuse operations otherwise, and so change last bits of all weights of a compiled program.)
+    False if a weight without gradient moves or decays, or if all gradients are added up. (In the
+    compiled program XLA may still fuse operations differently, and so change last bits.)
     """
     return settings.name == "adagrad" and settings.clip != "global_norm" and not settings.l2
 
@@ -208,60 +211,65 @@ def _restrict_table(table: Table, batch: Batch, params: Tree) -> tuple[Array, Ar
       Rows [n]; for each the position [n] of one of its equals; batch and parameters with a table
       of these rows alone.
     """
-    (size,) = (len(leaf) for path, leaf in _with_paths(params) if _is_table(table, path))
     rows = table.rows(batch)
-    places = jnp.zeros(size, jnp.int32).at[rows].set(jnp.arange(len(rows)))
+    places = jnp.zeros(_table_size(table, params), jnp.int32).at[rows].set(jnp.arange(len(rows)))
     batch = batch._replace(split={**batch.split, "read": rows, "place": places})
     return rows, places[rows], batch, _map(table, lambda leaf: leaf[rows], params)
 
 
-def _step_of_rows(epoch: _Epoch, params: Tree) -> _TakeStep | None:
-    """Updates the rows of a table that the batch reads, and all other parameters.
+def _row_update(epoch: _Epoch, params: Tree) -> _Update | None:
+    """Returns the update of those rows of the table that a batch reads, and of all else.
 
     None if there is no table, or if that would be wrong or as much work as an update of all rows.
-    A branch updates as many rows as its bucket's batches read. They are put back after the branch:
-    one that returned the table would copy it.
+    A branch updates as many rows as its bucket's batches read. They are written back after the
+    branch: one that returned the table would copy it.
     """
     table, training = epoch.problem.task.table, epoch.problem.training
-    if table is None or not _leaves_others(training.optimiser):
+    if table is None or not _moves_read_rows_only(training.optimiser):
         return None
     numbers = jnp.zeros(training.batch_size, jnp.int32)
     most = max(
         len(jax.eval_shape(lambda b=b: table.rows(epoch.batch(b, numbers))))
         for b in range(len(epoch.filled))
     )
-    if any(most >= len(leaf) for path, leaf in _with_paths(params) if _is_table(table, path)):
+    if most >= _table_size(table, params):
         return None
 
-    def in_branch(branch: int, step: _Step, state: Tree) -> tuple[_Stepped, Array]:
+    def branch_update(
+        branch: int, step: _StepInputs, state: Tree
+    ) -> tuple[tuple[Tree, Tree], _Gradient, Array]:
         batch = epoch.whole_batch(branch, step)
         rows, same, batch, params = _restrict_table(table, batch, step.params)
-        after = epoch.gradient(batch, step._replace(params=params), step.key)
+        computed = epoch.gradient(batch, step._replace(params=params), step.key)
         few = _map(table, lambda leaf: leaf[rows], state)
-        updated, more = epoch.updated(after.changed, few, params), (0, most - len(rows))
-        updated = _map(table, lambda new: jnp.pad(new[same], (more, (0, 0))), updated)
-        return after._replace(changed=updated), jnp.pad(rows, more, constant_values=_NO_ROW)
+        updated, padding = epoch.updated(computed.grads, few, params), (0, most - len(rows))
+        updated = _map(table, lambda new: jnp.pad(new[same], (padding, (0, 0))), updated)
+        rows = jnp.pad(rows, padding, constant_values=_NO_ROW)
+        return updated, computed._replace(grads=()), rows
 
-    branches = [functools.partial(in_branch, b) for b in range(len(epoch.filled))]
+    branches = [functools.partial(branch_update, b) for b in range(len(epoch.filled))]
 
-    def take_step(step: _Step, state: Tree) -> _Stepped:
-        after, rows = lax.switch(step.bucket, branches, step, state)
+    def update(step: _StepInputs, state: Tree) -> tuple[tuple[Tree, Tree], _Gradient]:
+        updated, computed, rows = lax.switch(step.bucket, branches, step, state)
 
-        def put(path: tuple, old: Array, new: Array) -> Array:
+        def written(path: tuple, old: Array, new: Array) -> Array:
             return old.at[rows].set(new, mode="drop") if _is_table(table, path) else new
 
-        old = step.params, state
-        return after._replace(changed=jax.tree_util.tree_map_with_path(put, old, after.changed))
+        return jax.tree.map_with_path(written, (step.params, state), updated), computed
 
-    return take_step
+    return update
 
 
-_with_paths = jax.tree_util.tree_leaves_with_path
+def _table_size(table: Table, params: Tree) -> int:
+    """The number of rows of the table."""
+    leaves = jax.tree.leaves_with_path(params)
+    (size,) = (len(leaf) for path, leaf in leaves if _is_table(table, path))
+    return size
 
 
 def _map(table: Table, function: Callable[[Array], Array], tree: Tree) -> Tree:
     """Applies a function to the tables of a tree."""
-    return jax.tree_util.tree_map_with_path(
+    return jax.tree.map_with_path(
         lambda path, leaf: function(leaf) if _is_table(table, path) else leaf, tree
     )
 

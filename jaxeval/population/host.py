@@ -257,7 +257,7 @@ class Population:
             for part, values in {"train": {"loss": losses[lane]}, "dev": dev[lane]}.items():
                 scores += [EpochScores(who, slot.epoch, part, values)] if values else []
             if slot.status is not None:
-                ended.append(slots.ended(slot, metric, test[lane].get(metric.name)))
+                ended.append(slots.with_test_score(slot, metric, test[lane].get(metric.name)))
             if test[lane]:
                 reported = ended[-1].reported_epoch or slot.epoch
                 tests.append(EpochScores(who, reported, "test", test[lane]))

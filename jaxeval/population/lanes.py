@@ -74,8 +74,8 @@ def fetch(tree: Tree) -> Tree:
     return multihost_utils.process_allgather(tree, tiled=True)
 
 
-def of_first(flags: Sequence[bool]) -> list[bool]:
-    """Returns the flags of the first process in all of them."""
+def from_first_process(flags: Sequence[bool]) -> list[bool]:
+    """Returns in all processes the flags of the first one."""
     if jax.process_count() == 1:
         return [*flags]
     return [*map(bool, multihost_utils.broadcast_one_to_all(np.array(flags)))]

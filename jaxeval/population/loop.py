@@ -84,7 +84,7 @@ def train(
 
 def _over(end: float) -> bool:
     """True after a moment of the first process's clock: all processes save together."""
-    return lanes.of_first([time.monotonic() >= end])[0]
+    return lanes.from_first_process([time.monotonic() >= end])[0]
 
 
 class _Checkpoints:

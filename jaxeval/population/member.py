@@ -275,8 +275,8 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
             return {name: stored[name] for name in stored.files}
 
 
-def fit(path: Path, arrays: Mapping[str, np.ndarray], like: Tree) -> Tree:
-    """Returns arrays by name as the tree that they were.
+def to_params(path: Path, arrays: Mapping[str, np.ndarray], like: Tree) -> Tree:
+    """Returns the arrays of a file, by name, as a model's tree of parameters.
 
     `like` is the expected tree of shapes and dtypes. Raises DataError, naming the path, if the
     arrays are of another model.

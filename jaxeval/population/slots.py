@@ -110,8 +110,8 @@ def has_best(status: str, dev: float | None) -> bool:
     return dev is not None and status != "diverged"
 
 
-def ended(slot: Slot, metric: Metric, test: float | None) -> Slot:
-    """Returns the slot of a member that has ended with its test score."""
+def with_test_score(slot: Slot, metric: Metric, test: float | None) -> Slot:
+    """Returns the slot of an ended member with its test score."""
     if not _never_learned(slot, metric):
         return dataclasses.replace(slot, test=test)
     message = f"never learned: dev {metric.name} stayed 0"

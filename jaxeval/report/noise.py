@@ -121,28 +121,34 @@ def _components(study: CrossedStudy, metric: str, scale: ScoreFormat) -> list[Bl
     return [mean, Table(("part", "sd", "95 % interval", "% of variance"), rows), *notes]
 
 
-def _largest_source(of: Crossed, metric: str) -> str:
+def _largest_source(crossed: Crossed, metric: str) -> str:
     """States the shares of variance, and the largest one if its interval shows that it is."""
-    if of.total.sd == 0:
+    if crossed.total.sd == 0:
         return f"All runs have the same {metric}: nothing is known about what varies it."
-    named = {name: _SOURCES[name] for name in of.components}
-    if of.repeats == 1:
+    named = {name: _SOURCES[name] for name in crossed.components}
+    if crossed.repeats == 1:
         named["interaction"] += " (and error)"  # one run a cell: inseparable
-    shares = [f"{100 * (part.share or 0):.0f} % {named[k]}" for k, part in of.components.items()]
-    largest = max(of.components, key=lambda name: of.components[name].sd)
-    others = [part.sd_interval.high for name, part in of.components.items() if name != largest]
-    shown = of.components[largest].sd_interval.low > max(others)
+    shares = [
+        f"{100 * (part.share or 0):.0f} % {named[k]}" for k, part in crossed.components.items()
+    ]
+    largest = max(crossed.components, key=lambda name: crossed.components[name].sd)
+    others = [
+        part.sd_interval.high for name, part in crossed.components.items() if name != largest
+    ]
+    shown = crossed.components[largest].sd_interval.low > max(others)
     which = "no part is shown to be the largest"
     which = f"the part {named[largest]} is the largest" if shown else which
     return f"The variance of {metric} is {text.listed(shares)}; {which}."
 
 
-def _advice(of: Crossed, plan: TrainingPlan, metric: str, scale: ScoreFormat) -> str:
+def _advice(crossed: Crossed, plan: TrainingPlan, metric: str, scale: ScoreFormat) -> str:
     """States what to train for the precision of the plan."""
     within, enough = scores.difference(plan.precision, scale.unit), ""
-    half = of.mean_se * float(t_quantile(np.array(of.mean_df), of.mean_interval.confidence))
+    half = crossed.mean_se * float(
+        t_quantile(np.array(crossed.mean_df), crossed.mean_interval.confidence)
+    )
     if half <= plan.precision:
-        runs = of.splits * of.seeds * of.repeats
+        runs = crossed.splits * crossed.seeds * crossed.repeats
         enough = f" The {runs} runs of this study reach {scale.difference(half)} already."
     aim, most = f"For a mean {metric} within {within} (half of a 95 % interval)", f"{plan.MOST:,}"
     if plan.runs is None:

@@ -161,18 +161,18 @@ class Sensitivity(Result):
             yield c.a, c.b, "", int(more)
 
 
-def _table(of: str, rows: Sequence[_Row], columns: Mapping[str, str]) -> Table:
+def _table(noun: str, rows: Sequence[_Row], columns: Mapping[str, str]) -> Table:
     """Returns a row for each sweep or group; `columns` maps the path of a metric to a head."""
     cells = [[name, str(n), *(_cell(m.get(path)) for path in columns)] for name, n, m in rows]
-    return Table([of, "n", *columns.values()], cells)
+    return Table([noun, "n", *columns.values()], cells)
 
 
-def _series(of: str, rows: Sequence[_Row]) -> Iterator[Block]:
+def _series(noun: str, rows: Sequence[_Row]) -> Iterator[Block]:
     paths = dict.fromkeys(path for *_, metrics in rows for path in metrics)
     for series, head in _SERIES.items():
         columns = {p: f"{head}, {p[len(series) + 1 :]}" for p in paths if p.startswith(series)}
         if columns:
-            yield _table(of, rows, columns)
+            yield _table(noun, rows, columns)
 
 
 def _profiles(rows: Sequence[_Row], keys: Sequence[str]) -> Iterator[Block]:
@@ -192,16 +192,20 @@ def _profiles(rows: Sequence[_Row], keys: Sequence[str]) -> Iterator[Block]:
         yield Table(head, cells, _PROFILE[key])
 
 
-def _value(of: Estimate | Mean) -> float:
-    return of.mean if isinstance(of, Mean) else of.value
+def _value(estimate: Estimate | Mean) -> float:
+    return estimate.mean if isinstance(estimate, Mean) else estimate.value
 
 
-def _cell(of: Estimate | Mean | None, unit: str = "") -> str:
+def _cell(estimate: Estimate | Mean | None, unit: str = "") -> str:
     """Formats a value with its interval; a mean with its sd, or in a sentence with the unit."""
-    if of is None:
+    if estimate is None:
         return "-"
-    sd = f" ({of.sd:.2f})" if isinstance(of, Mean) and of.sd is not None and not unit else ""
-    return f"{_value(of):z.2f}{unit or sd} {text.bounds(of.interval)}".rstrip()
+    sd = (
+        f" ({estimate.sd:.2f})"
+        if isinstance(estimate, Mean) and estimate.sd is not None and not unit
+        else ""
+    )
+    return f"{_value(estimate):z.2f}{unit or sd} {text.bounds(estimate.interval)}".rstrip()
 
 
 def _corrected(contrasts: Sequence[Contrast]) -> list[float]:

@@ -57,9 +57,9 @@ def level(alpha: float) -> str:
     return f"{alpha:g}".removeprefix("0")
 
 
-def confidence(of: Interval | Rules) -> str:
+def confidence(interval: Interval | Rules) -> str:
     """Names an interval, or those of a comparison, by its level: "95 % CI"."""
-    return f"{100 * of.confidence:.3g} % CI"
+    return f"{100 * interval.confidence:.3g} % CI"
 
 
 def bounds(interval: Interval | None, shown: int | Callable[[float], str] = 2) -> str:
@@ -240,10 +240,10 @@ def sentence(order: Sequence[str], shown: Signs, noun: str = "data set", where: 
     return line + (f"; {joined(apart)} {be} not compared with it" if apart else "")
 
 
-def _than(side: int, of: Mapping[str, tuple[int, int, int]], noun: str) -> str:
+def _than(side: int, counts: Mapping[str, tuple[int, int, int]], noun: str) -> str:
     """Names the models by the number of cells where the leader is better (side 0) or worse."""
     groups: dict[str, list[str]] = {}
-    for model, each in sorted(of.items(), key=lambda item: -item[1][side]):
+    for model, each in sorted(counts.items(), key=lambda item: -item[1][side]):
         if each[side]:
             groups.setdefault(_on(side, each, noun), []).append(model)
     return listed([f"than {joined(models)}{where}" for where, models in groups.items()])

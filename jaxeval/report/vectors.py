@@ -79,14 +79,14 @@ class VectorScores(Result):
             signature=f"{text.versions()} | {self.resamples} resamples, seed {self.seed}",
         )
 
-    def _rows(self, of: Scored[Any]) -> Iterator[Sequence[str]]:
-        for name, score in of.scores.items():
+    def _rows(self, result: Scored[Any]) -> Iterator[Sequence[str]]:
+        for name, score in result.scores.items():
             interval = text.bounds(score.interval, 3)
             if self.unknown:
                 rhos = _number(score.skip), _number(score.zero)
-                yield (of.name, name, f"{score.covered} of {of.total}", *rhos, interval)
+                yield (result.name, name, f"{score.covered} of {result.total}", *rhos, interval)
                 continue
-            yield (*_counts(_name(of), name, score.overall), interval)
+            yield (*_counts(_name(result), name, score.overall), interval)
             yield from ((*_counts(f"  {g}", name, part), "") for g, part in score.groups.items())
 
     def _best(self) -> str:
@@ -130,13 +130,16 @@ class VectorScores(Result):
                 yield f"{_name(of)}: {name} {none}"
 
 
-def _name(of: Scored[Any]) -> str:
-    return f"{of.name}, {of.method}"
+def _name(result: Scored[Any]) -> str:
+    return f"{result.name}, {result.method}"
 
 
-def _counts(first: str, file: str, of: Accuracy) -> tuple[str, ...]:
-    shares = _number(of.right / of.covered if of.covered else None), _number(of.right / of.total)
-    return (first, file, f"{of.covered} of {of.total}", str(of.right), *shares)
+def _counts(first: str, file: str, accuracy: Accuracy) -> tuple[str, ...]:
+    shares = (
+        _number(accuracy.right / accuracy.covered if accuracy.covered else None),
+        _number(accuracy.right / accuracy.total),
+    )
+    return (first, file, f"{accuracy.covered} of {accuracy.total}", str(accuracy.right), *shares)
 
 
 def _number(value: float | None) -> str:

@@ -190,7 +190,7 @@ def _runs(rows: Rows, where: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[s
             labels[name] = np.array(coded.names, object)[codes]
     if "name" in labels:
         order = np.argsort(labels["name"].astype(str))
-        labels = {name: texts[order] for name, texts in labels.items()}
+        labels = {name: values[order] for name, values in labels.items()}
         first, run = first[order], np.argsort(order)[run]
     return first, run, labels
 

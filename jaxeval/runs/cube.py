@@ -51,7 +51,12 @@ def build(rows: Rows, layout: Layout) -> Scores:
         for key, by_model in found.items()
     )
     scores = Scores(
-        *(rows.source, tuple(models), data_sets, layout.missing, rows.unusable, statuses),
+        rows.source,
+        tuple(models),
+        data_sets,
+        missing=layout.missing,
+        unusable=rows.unusable,
+        statuses=statuses,
         warnings=tuple(warnings),
         absent={model: tuple(names) for model, names in absent.items()},
         without_metric=tuple(without_metric),

@@ -188,8 +188,10 @@ class Following:
     def _read_epochs(self) -> None:
         """Reads the experiments, and the last epoch of each member with new scores."""
         names = "id, name, task, metric, unit, margin, config, higher_is_better, data"
+        experiments = dict(self.experiments)  # other threads iterate over the old one
         for found in self._sql.execute(f"SELECT {names} FROM experiments ORDER BY rowid"):
-            self.experiments.setdefault(found[0], Followed(*found)).name = found[1]
+            experiments.setdefault(found[0], Followed(*found)).name = found[1]
+        self.experiments = experiments
         last = self._sql.execute("SELECT max(rowid) FROM scores").fetchone()[0] or 0
         again = self._version is None or last < self.row
         for known in self.experiments.values() if again else ():
@@ -245,8 +247,9 @@ class Following:
             "AND split = ? AND repeat = ? AND hparams = ? AND epoch > ? AND value IS NOT NULL "
             "ORDER BY epoch"
         )
-        for epoch, part, metric, value in self._sql.execute(query, (experiment, *key, after)):
-            found.setdefault(epoch, {})[f"{part}/{metric}"] = value
+        with self._reading():
+            for epoch, part, metric, value in self._sql.execute(query, (experiment, *key, after)):
+                found.setdefault(epoch, {})[f"{part}/{metric}"] = value
         return found
 
     def curve(self, experiment: str, after: int = 0) -> list[Point]:

@@ -265,8 +265,8 @@ def from_arrays(
     if missing := [label for label in named if label is None or label != label]:
         raise DataError(f"clusters: expected a label of every item, found {missing[0]}")
     groups = None if clusters is None else np.array([*map(str, named)], object)
-    about = name, metric, higher_is_better, direction, models
-    return DataSetScores(*about, tuple(map(str, range(max(sizes.values())))), clusters=groups)
+    items = tuple(map(str, range(max(sizes.values()))))
+    return DataSetScores(name, metric, higher_is_better, direction, models, items, clusters=groups)
 
 
 def _cube(scores: Sequence | np.ndarray, name: str) -> np.ndarray:

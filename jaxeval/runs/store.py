@@ -57,9 +57,9 @@ class _Table:
         sql.executemany(f"INSERT INTO {self.name} VALUES ({marks}) {known}", rows)
 
 
-def _rows(of: Iterable[object]) -> list[tuple]:
+def _rows(entries: Iterable[object]) -> list[tuple]:
     """Returns dataclasses as rows of their table."""
-    return [tuple(vars(record).values()) for record in of]
+    return [tuple(vars(record).values()) for record in entries]
 
 
 _EXPERIMENTS = _Table("experiments", records.Experiment, ["id"])

@@ -106,9 +106,9 @@ def _p_alike(rows: Rows, repeat: Coded, fold: Coded) -> float:
         else:
             rest = table - table.mean(axis=1, keepdims=True)
             effect = rest.mean(axis=0)
-            freedom = folds - 1, (folds - 1) * (repeats - 1)
+            between, within = folds - 1, (folds - 1) * (repeats - 1)
             ratio = repeats * (repeats - 1) * np.sum(effect**2) / np.sum((rest - effect) ** 2)
-            found.append(max(1e-300, float(scipy.special.fdtrc(*freedom, ratio))))
+            found.append(max(1e-300, float(scipy.special.fdtrc(between, within, ratio))))
     return max(found) and min(found) * len(found)
 
 

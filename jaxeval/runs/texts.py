@@ -150,11 +150,8 @@ def _scan(path: str | Path, delimiter: str) -> tuple[int, bytes]:
         if not head:
             piece = piece.removeprefix(text.BOM)
             head = piece[: piece.rfind(b"\n") + 1]
-        lines, quotes, joined = (
-            lines + piece.count(b"\n"),
-            quotes + piece.count(b'"'),
-            tail + piece,
-        )
+        lines, quotes = lines + piece.count(b"\n"), quotes + piece.count(b'"')
+        joined = tail + piece
         if any(of in joined for of in (b'"', b"\r", b"\0")) and stray.search(joined):
             return 0, b""
         tail = (tail + piece[-2:])[-2:]

@@ -120,14 +120,16 @@ def _holds(
     return holds
 
 
-def _axis(name: str, column: Sequence[object], holds: np.ndarray, of: Distribution | None) -> Axis:
+def _axis(
+    name: str, column: Sequence[object], holds: np.ndarray, distribution: Distribution | None
+) -> Axis:
     numbers, texts = np.array([_number(value) for value in column]), [*map(text, column)]
-    words = of if isinstance(of, Choices) and of.are_words else None
+    words = distribution if isinstance(distribution, Choices) and distribution.are_words else None
     active = holds & np.array([value is not None and value != "" for value in column])
     is_word = active & np.isnan(numbers) & np.array([said.lower() != "nan" for said in texts])
     if words is None and not is_word.any():
         active &= np.isfinite(numbers)
-        keys, ordered, shown = numbers[active], bool(active.any()), scale(of)
+        keys, ordered, shown = numbers[active], bool(active.any()), scale(distribution)
     else:
         ordered = words is not None and words.ordered
         occurring = sorted({said for said, on in zip(texts, active, strict=True) if on})

@@ -149,48 +149,53 @@ class Board:
         """Returns the submission with this id."""
         return self._known.get((kind, key))
 
-    def file(self, of: Submission) -> Path:
+    def file(self, submission: Submission) -> Path:
         """Returns the path of the file that was uploaded."""
-        return self.folder / of.kind / of.id / f"{of.name}{SUFFIXES[of.kind]}"
+        return (
+            self.folder
+            / submission.kind
+            / submission.id
+            / f"{submission.name}{SUFFIXES[submission.kind]}"
+        )
 
-    def add(self, of: Submission, folder: Path) -> None:
+    def add(self, submission: Submission, folder: Path) -> None:
         """Puts one at the end, in place of one that failed; takes over the folder of its file."""
-        self._drop(of)
-        of = of._replace(uploaded=time.time())
-        files.write_json(str(folder / _ABOUT), of._asdict())
-        folder.rename(self.file(of).parent)
-        self._known[of.kind, of.id] = of
+        self._drop(submission)
+        submission = submission._replace(uploaded=time.time())
+        files.write_json(str(folder / _ABOUT), submission._asdict())
+        folder.rename(self.file(submission).parent)
+        self._known[submission.kind, submission.id] = submission
 
-    def change(self, of: Submission) -> None:
+    def change(self, submission: Submission) -> None:
         """Replaces what is known of one, unless it has been removed."""
-        if (of.kind, of.id) in self._known:
-            files.write_json(str(self.file(of).with_name(_ABOUT)), of._asdict())
-            self._known[of.kind, of.id] = of
+        if (submission.kind, submission.id) in self._known:
+            files.write_json(str(self.file(submission).with_name(_ABOUT)), submission._asdict())
+            self._known[submission.kind, submission.id] = submission
 
-    def remove(self, of: Submission) -> None:
+    def remove(self, submission: Submission) -> None:
         """Removes a submission and all pages it is on; stops judging it."""
-        if self._judging is not None and self._judging[0] == of.id:
+        if self._judging is not None and self._judging[0] == submission.id:
             self._judging[1].cancel()
-        self._drop(of)
+        self._drop(submission)
         self._forget_pages()
 
-    def _drop(self, of: Submission) -> None:
-        self._known.pop((of.kind, of.id), None)
-        self.file(of).with_name(_ABOUT).unlink(missing_ok=True)
-        shutil.rmtree(self.file(of).parent, ignore_errors=True)
+    def _drop(self, submission: Submission) -> None:
+        self._known.pop((submission.kind, submission.id), None)
+        self.file(submission).with_name(_ABOUT).unlink(missing_ok=True)
+        shutil.rmtree(self.file(submission).parent, ignore_errors=True)
 
     def _forget_pages(self) -> None:
         for path in (self.folder / "shown").iterdir():
             path.unlink()
 
-    def wait(self, of: Submission) -> tuple[int, float | None]:
+    def wait(self, submission: Submission) -> tuple[int, float | None]:
         """Returns its place in the queue (0: it is being judged), and seconds until it is judged.
 
         Judging takes as long as the median of the last ten took; None before one has ended, and
         when it takes longer.
         """
         judging, queued = self.every("vectors", "judging"), self.every("vectors", "queued")
-        place = queued.index(of) + 1 if of in queued else 0
+        place = queued.index(submission) + 1 if submission in queued else 0
         took = sorted((each.ended, each.begun) for each in self.every("vectors", "judged"))
         if not took:
             return place, None

@@ -46,9 +46,9 @@ _MOST_OF_A_TABLE = 5 << 20  # bytes
 _KEPT_FREE = 4  # times the largest upload, on the disk
 
 
-def part(of: Board) -> app.Part:
+def part(board: Board) -> app.Part:
     """Returns the routes of a board, and what runs beside them."""
-    pages, title = _Pages(of), "Compare a table of scores"
+    pages, title = _Pages(board), "Compare a table of scores"
     form = Page(Document((_TABLES,), title=title), context=_context(forms=["tables"]))
     found = {
         "/vectors/compare": pages.compare,
@@ -63,7 +63,7 @@ def part(of: Board) -> app.Part:
         *(Route(f"/{kind}", pages.upload, methods=["POST"]) for kind in SUFFIXES),
         *(Route(f"/{kind}/{{id}}", pages.delete, methods=["DELETE"]) for kind in SUFFIXES),
     ]
-    return app.Part(found, routes, [of.judge_all])
+    return app.Part(found, routes, [board.judge_all])
 
 
 def _context(path: str = "", query: str = "", **more: Any) -> dict[str, Any]:
@@ -82,8 +82,8 @@ def _file(request: Request, target: Path) -> Response:
 class _Pages:
     """Answers requests."""
 
-    def __init__(self, of: Board):
-        self._board, judge = of, of.settings.judge
+    def __init__(self, board: Board):
+        self._board, judge = board, board.settings.judge
         self._modes = ("fixed", "tuned") if judge["modes"] == "both" else (judge["modes"],)
         tasks = f"tasks {', '.join(judge['data'])} | seeds {judge['seeds']}"
         self._signature = f"{tasks} | {text.versions()}"
@@ -128,17 +128,22 @@ class _Pages:
         context = _context("/queue", forms=["vectors"])
         return Page(document, {"submissions": told}, lines, context)
 
-    def _told(self, of: Submission) -> dict[str, Json]:
+    def _told(self, submission: Submission) -> dict[str, Json]:
         """Returns what anybody may know of a submission."""
-        place, seconds = self._board.wait(of) if of.pending else (None, None)
-        known = {name: getattr(of, name) for name in _TOLD}
-        return {**known, "place": place, "seconds": seconds, "page": f"/{of.kind}/{of.id}"}
+        place, seconds = self._board.wait(submission) if submission.pending else (None, None)
+        known = {name: getattr(submission, name) for name in _TOLD}
+        return {
+            **known,
+            "place": place,
+            "seconds": seconds,
+            "page": f"/{submission.kind}/{submission.id}",
+        }
 
-    def _state(self, of: Submission) -> str:
+    def _state(self, submission: Submission) -> str:
         """Returns the state of a submission in words."""
-        if not of.pending:
-            return f"{of.state}: {of.message}".removesuffix(": ")
-        place, seconds = self._board.wait(of)
+        if not submission.pending:
+            return f"{submission.state}: {submission.message}".removesuffix(": ")
+        place, seconds = self._board.wait(submission)
         left = "" if seconds is None else f", judged in about {text.duration(seconds)}"
         return f"{f'place {place} in the queue' if place else 'is being judged'}{left}"
 
@@ -250,11 +255,14 @@ class _Pages:
         except ClientDisconnect:
             raise HTTPException(400, "the upload was interrupted") from None
 
-    def _refuse_known(self, of: Submission) -> None:
+    def _refuse_known(self, submission: Submission) -> None:
         """Refuses what is there, and another file of vectors with the same name."""
-        for other in self._board.every(of.kind):
-            same = other.name.casefold() == of.name.casefold() and of.kind == "vectors"
-            if other.state != "failed" and (same or other.id == of.id):
+        for other in self._board.every(submission.kind):
+            same = (
+                other.name.casefold() == submission.name.casefold()
+                and submission.kind == "vectors"
+            )
+            if other.state != "failed" and (same or other.id == submission.id):
                 what = "this name is taken" if same else "this file is here"
                 raise HTTPException(409, f"{what}: {other.name}, /{other.kind}/{other.id}")
 

@@ -40,7 +40,9 @@ async def call(work: str, limits: Limits, arguments: Mapping[str, object]) -> tu
       RunError: a line for who uploaded: what is wrong with the file, or which limit was met.
     """
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "jaxeval.serve.confined"),
+        sys.executable,
+        "-m",
+        "jaxeval.serve.confined",
         stdin=PIPE,
         stdout=PIPE,
         stderr=PIPE,

@@ -213,8 +213,9 @@ def _judged(results: Mapping[str, Any], baseline: str, mode: str) -> JudgedVecto
     for number, of in enumerate(first["modes"]):
         if of["mode"] == (mode or of["mode"]):
             scores = {name: _scores(tree["modes"][number]) for name, tree in results.items()}
-            about = of["mode"], of["tasks"], of["seeds"]
-            judged.append(judgement.judge(*about, scores, baseline or None))
+            judged.append(
+                judgement.judge(of["mode"], of["tasks"], of["seeds"], scores, baseline or None)
+            )
     coverage, trainings = dict[tuple[str, str], Any](), list[Mapping[str, object]]()
     for name, tree in results.items():
         (covered,) = tree["coverage"].values()

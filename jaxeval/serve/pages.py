@@ -281,8 +281,8 @@ class Pages:
         if best is not None and members:
             rows = self._retrained(members[0], spaces.changes(state.search.space, best.values))
         fresh, failures = reports.fresh_scores(rows)
-        scale = known.metric, known.unit
-        found = reports.result(state, *scale, fresh if rows else None, failures)
+        retrained = fresh if rows else None
+        found = reports.result(state, known.metric, known.unit, retrained, failures)
         left = len(state.history.pending)
         reason = f"{text.counted(left, 'setting')} not ended" if left else state.reason
         return dataclasses.replace(found, reason=reason)

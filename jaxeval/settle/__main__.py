@@ -100,8 +100,8 @@ def settle(
     ahead = len(jax.devices()) if launcher is None else -(-launcher.workers // 2)
     rule = Settle(most=seeds, margin=margin, alpha=alpha, statistic=statistic, ahead=ahead)
     asked = running.Asked(rule, correction, again, note, Path(ledger) if ledger else None)
-    how = Path(out), own_splits, part, launcher, quiet
-    return running.settle_configs((first, second), asked, *how)
+    configs = first, second
+    return running.settle_configs(configs, asked, Path(out), own_splits, part, launcher, quiet)
 
 
 @parameters.verb
@@ -266,8 +266,8 @@ def settle_self(
     with cli.resumable(), ledgers.opened(Path(ledger)) as book:
         runs = running.Runs(dict.fromkeys(ids, program), ids, book)
         repeating = running.Repeating(command, runs, seeds, workers)
-        how: dict[str, Any] = {"workers": workers, "retries": retries, "stop": runs.stop}
-        with contextlib.closing(run(repeating, runs, **how)) as lines:
+        lines = run(repeating, runs, workers=workers, retries=retries, stop=runs.stop)
+        with contextlib.closing(lines):
             for line in lines:
                 cli.say(line, quiet)
     first, second = ([of[seed] for seed in sorted(of)] for of in repeating.found.values())

@@ -180,17 +180,22 @@ class Ledger:
                 after = max([self._chosen(base.id), *own])
                 count = next(k for k in itertools.count() if after + k + 1 not in known)
             level = self.next_level(settings["alpha"], settings["correction"])
-            about = (base, candidate, note, settings, level, after, count, time.time())
-            return self._keep(Comparison(len(every) + 1, *about))
+            number, begun = len(every) + 1, time.time()
+            return self._keep(
+                Comparison(number, base, candidate, note, settings, level, after, count, begun)
+            )
 
-    def _keep(self, of: Comparison) -> Comparison:
+    def _keep(self, comparison: Comparison) -> Comparison:
         """Writes a comparison."""
-        plain: dict[str, Any] = of._asdict() | {"base": of.base[:3], "candidate": of.candidate[:3]}
+        plain: dict[str, Any] = comparison._asdict() | {
+            "base": comparison.base[:3],
+            "candidate": comparison.candidate[:3],
+        }
         for name in ("base", "candidate", "settings", "result"):
             plain[name] = json.dumps(plain[name])
         row = tuple(plain.values())
         self._rows(_KEEP, *row, _seal(row))
-        return of
+        return comparison
 
     def alone(self, number: int) -> contextlib.AbstractContextManager[None]:
         """Holds a comparison; RunError if another process works on it."""

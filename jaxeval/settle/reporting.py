@@ -82,15 +82,15 @@ def report(path: Path) -> Settlements:
         )
 
 
-def _scores_of(of: Comparison) -> tuple[str, str, bool]:
+def _scores_of(comparison: Comparison) -> tuple[str, str, bool]:
     """Returns metric, unit and direction of a comparison that has a result."""
-    result = of.result or {}
-    return result["metric"] or "", result["unit"], of.settings["higher_is_better"]
+    result = comparison.result or {}
+    return result["metric"] or "", result["unit"], comparison.settings["higher_is_better"]
 
 
-def _log_e(of: Comparison) -> float:
+def _log_e(comparison: Comparison) -> float:
     """Returns log e of "better"; -inf, no evidence, if a seed failed or none has ended."""
-    log_e = None if of.verdict == "failed" else (of.result or {}).get("log_e")
+    log_e = None if comparison.verdict == "failed" else (comparison.result or {}).get("log_e")
     return -math.inf if log_e is None else float(log_e)
 
 
@@ -116,22 +116,22 @@ def _bases(book: Ledger, shown: Sequence[Comparison]) -> Iterator[Base]:
         )
 
 
-def _candidate(of: Comparison, new: Sequence[float]) -> Candidate:
-    result = of.result or {}
+def _candidate(comparison: Comparison, new: Sequence[float]) -> Candidate:
+    result = comparison.result or {}
     own, bounds = result and result["scores"][result["candidate"]], result.get("interval")
     if bounds is not None:
         low, high = (math.nan if bounds[end] is None else bounds[end] for end in ("low", "high"))
         bounds = Interval(low, high, bounds["confidence"], bounds["method"])
     return Candidate(
-        number=of.number,
-        name=_name(of),
-        commit=of.candidate.commit,
-        base=of.base.name,
-        outcome=_OUTCOMES[of.verdict],
-        verdict=of.verdict or "",
+        number=comparison.number,
+        name=_name(comparison),
+        commit=comparison.candidate.commit,
+        base=comparison.base.name,
+        outcome=_OUTCOMES[comparison.verdict],
+        verdict=comparison.verdict or "",
         difference=result.get("difference"),
         interval=bounds,
-        level=of.level,
+        level=comparison.level,
         mean=float(np.mean(own)) if own else None,
         seeds=result.get("looks", 0),
         runs=len(new),
@@ -139,10 +139,14 @@ def _candidate(of: Comparison, new: Sequence[float]) -> Candidate:
     )
 
 
-def _name(of: Comparison) -> str:
+def _name(comparison: Comparison) -> str:
     """Returns the note of a candidate, or else what tells it from its base."""
-    different = of.candidate.name if of.candidate.name != of.base.name else of.candidate.commit
-    return of.note or different or f"candidate {of.number}"
+    different = (
+        comparison.candidate.name
+        if comparison.candidate.name != comparison.base.name
+        else comparison.candidate.commit
+    )
+    return comparison.note or different or f"candidate {comparison.number}"
 
 
 def progress(rule: Settle, event: Evaluated, after: int, unit: str) -> str:

@@ -164,8 +164,8 @@ def settle_commands(
         side_by_side = running.Selecting(
             rule, rule.begin(_NAMES), retries + 1, lambda number: f"seed {of.after + number}"
         )
-        how: dict[str, Any] = {"workers": workers, "retries": retries, "stop": runs.stop}
-        with contextlib.closing(running.run(side_by_side, runs, **how)) as steps:
+        steps = running.run(side_by_side, runs, workers=workers, retries=retries, stop=runs.stop)
+        with contextlib.closing(steps):
             for event in steps:
                 line = begun.add(event)
                 known_to_fail = of.after + event.number in runs.lost.get(event.model, ())
@@ -207,8 +207,8 @@ def settle_configs(
     models = training.Models(configs, own_splits=own_splits, part=part)
     record = models.record
     found = {name: Side(of.id, name, "") for name, of in models.records.items()}
-    how = models.random_splits, record.higher_is_better, record.unit
-    with _begun(asked, found, *how) as begun:
+    paired, higher = models.random_splits, record.higher_is_better
+    with _begun(asked, found, paired, higher, record.unit) as begun:
         models.begin(begun.rule, begun.add, begun.comparison.after)
         state = training.train(models, folder, launcher, quiet)
         number = begun.comparison.number if asked.ledger else None

@@ -96,16 +96,23 @@ class Choices:
 Distribution = Range | Grid | Choices
 
 
-def to_dict(of: Distribution) -> dict[str, Json]:
+def to_dict(distribution: Distribution) -> dict[str, Json]:
     """Returns the keys of a space file, from which `parse` makes the distribution."""
-    if isinstance(of, Choices):
+    if isinstance(distribution, Choices):
         return {
-            "choices": [*of.values],
-            **({"ordered": True} if of.ordered and of.are_words else {}),
+            "choices": [*distribution.values],
+            **({"ordered": True} if distribution.ordered and distribution.are_words else {}),
         }
-    kind = "integer" if isinstance(of, Grid) and of.whole else "uniform"
-    step = {"step": of.step} if isinstance(of, Grid) and not (of.whole and of.step == 1) else {}
-    return {f"{'log_' if of.log else ''}{kind}": [of.low, of.high], **step}
+    kind = "integer" if isinstance(distribution, Grid) and distribution.whole else "uniform"
+    step = (
+        {"step": distribution.step}
+        if isinstance(distribution, Grid) and not (distribution.whole and distribution.step == 1)
+        else {}
+    )
+    return {
+        f"{'log_' if distribution.log else ''}{kind}": [distribution.low, distribution.high],
+        **step,
+    }
 
 
 def parse(table: Mapping[str, Any], where: str) -> Distribution:

@@ -4,7 +4,6 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,8 +11,7 @@ from jaxeval import stats
 from jaxeval.errors import DataError, argument
 from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores
-from jaxeval.stats import Rules, describe, estimates, hypotheses, multiple, pairs, power, tasks
-from jaxeval.stats.describe import Summary
+from jaxeval.stats import Rules, estimates, hypotheses, multiple, pairs, power, tasks
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import ByMargin, Families, Pair, RunScores
 from jaxeval.stats.samples import FEWEST, Copies, Samples
@@ -22,17 +20,6 @@ from jaxeval.stats.tasks import Task
 _FEW_SPREADS = 5  # fewer scores allow no conclusion on spread
 _MOST_RESAMPLED = 5_000  # scores of all pairs up to which there is resampling: some ten seconds
 _Over = tuple[stats.Factor, ...]
-
-
-def run_means(units: Samples, rules: Rules, scores: Scores) -> dict[str, dict[str, Summary]]:
-    """Returns data set -> model -> summary; intervals of means lie within the bounds."""
-    how: dict[str, Any] = {"confidence": rules.confidence, "bounds": scores.bounds}
-    how["overlap"] = scores.overlap if units.unit == "split" else 0.0
-    found: dict[str, dict[str, Summary]] = {}
-    for data_set, by_model in units.by_data_set.items():
-        for model, of in by_model.items():
-            found.setdefault(data_set, {})[model] = describe.summarize(of.scores, **how)
-    return found
 
 
 def choose_pairs(
@@ -118,42 +105,57 @@ def compare_runs(
     found: Sequence[RunScores], rules: Rules, scores: Scores, left_out: int = 0
 ) -> tuple[list[Pair], Families]:
     """Runs tests, effects and plans of all pairs; `left_out` as in `pairs.adjust`."""
-    bounds = scores.bounds
     tests = [of.tests(rules) for of in found]
     adjusted, families = pairs.adjust(tests, found, rules, left_out)
-    results = []
-    for of, tested, p_values in zip(found, tests, adjusted, strict=True):
-        effects = of.effects(rules, scores.higher_is_better)
-        gap = effects["difference"]
-        # a plan is of a single look
-        plan = power.plan(of, rules, families, gap.interval) if of.looks == 1 else None
-        if bounds is not None:
-            width = bounds[1] - bounds[0]
-            inside = gap.interval.clip(-width, width)
-            effects["difference"] = gap = dataclasses.replace(gap, interval=inside)
-        name, spread, enough = of.location_test, of.spread_test, of.units >= of.fewest
-        rejected = {name for name, p in p_values.items() if p <= rules.alpha}
-        shown = (tested[name].direction or 0) if enough and name in rejected else 0
-        wide = spread is not None and spread in rejected and of.units >= _FEW_SPREADS
-        pair = Pair(
-            *(of.a, of.b, of.data_set, scores.metric, scores.higher_is_better),
-            *(gap.estimate, gap.interval, name, tested[name].p_value, p_values[name]),
-            shown=shown,
-            against=of.contradicting(shown),
-            equivalent=enough and "tost" in rejected,
-            n=of.n,
-            pairs=0 if of.paired is None else len(of.paired[0]),
-            unit=of.unit,
-            tests=tested,
-            adjusted=p_values,
-            effects=effects,
-            plan=plan,
-            wider=(tested[spread].direction or 0) if wide and spread else 0,
-            looks=of.looks,
-            scores=of,
-        )
-        results.append(pair)
-    return results, families
+    each = zip(found, tests, adjusted, strict=True)
+    return [_compared(*of, rules, scores, families) for of in each], families
+
+
+def _compared(
+    pair: RunScores,
+    tests: Mapping[str, stats.HypothesisTest],
+    adjusted: Mapping[str, float],
+    rules: Rules,
+    scores: Scores,
+    families: Families,
+) -> Pair:
+    effects = pair.effects(rules, scores.higher_is_better)
+    gap = effects["difference"]
+    # a plan is of a single look
+    plan = power.plan(pair, rules, families, gap.interval) if pair.looks == 1 else None
+    if scores.bounds is not None:
+        low, high = scores.bounds
+        gap = dataclasses.replace(gap, interval=gap.interval.clip(low - high, high - low))
+        effects["difference"] = gap
+    name, spread, enough = pair.location_test, pair.spread_test, pair.units >= pair.fewest
+    rejected = {name for name, p in adjusted.items() if p <= rules.alpha}
+    shown = (tests[name].direction or 0) if enough and name in rejected else 0
+    wide = spread is not None and spread in rejected and pair.units >= _FEW_SPREADS
+    return Pair(
+        a=pair.a,
+        b=pair.b,
+        data_set=pair.data_set,
+        metric=scores.metric,
+        higher_is_better=scores.higher_is_better,
+        value=gap.estimate,
+        interval=gap.interval,
+        primary=name,
+        p_value=tests[name].p_value,
+        p_adjusted=adjusted[name],
+        shown=shown,
+        against=pair.contradicting(shown),
+        equivalent=enough and "tost" in rejected,
+        n=pair.n,
+        pairs=0 if pair.paired is None else len(pair.paired[0]),
+        unit=pair.unit,
+        tests=tests,
+        adjusted=adjusted,
+        effects=effects,
+        plan=plan,
+        wider=(tests[spread].direction or 0) if wide and spread else 0,
+        looks=pair.looks,
+        scores=pair,
+    )
 
 
 def of_items(
@@ -193,8 +195,10 @@ def _item_estimates(
     """The mean of one model, or the difference of two, with errors over some sets of factors."""
     each = [[of.tables[model] for model in models] for of in group]
     clustered = any(of.data.clusters is not None for of in group)
-    how = rules.confidence, clustered, all(of.from_0_to_1 for of in group)
-    return estimates.estimate(each, overs, *how, shared_runs=shared)
+    from_0_to_1 = all(of.from_0_to_1 for of in group)
+    return estimates.estimate(
+        each, overs, rules.confidence, clustered, from_0_to_1, shared_runs=shared
+    )
 
 
 def _item_pair(
@@ -215,9 +219,16 @@ def _item_pair(
     assert difference.p_value is not None
     items = difference.sizes.items
     return Pair(
-        *(a, b, data.name if alone else None, data.metric, data.higher_is_better),
-        *(difference.value, difference.possible, " and ".join(over)),
-        *(difference.p_value, math.nan),
+        a=a,
+        b=b,
+        data_set=data.name if alone else None,
+        metric=data.metric,
+        higher_is_better=data.higher_is_better,
+        value=difference.value,
+        interval=difference.possible,
+        primary=" and ".join(over),
+        p_value=difference.p_value,
+        p_adjusted=math.nan,
         n=(items, items),
         pairs=items,
         tests=tests,
@@ -279,7 +290,9 @@ def _by_margin(
     return [
         ByMargin(
             ("better" if is_better else "worse") if p <= alpha else "not shown",  # NaN: unknown
-            *(p, p_same <= alpha and margin > 0, p_same),
+            p,
+            p_same <= alpha and margin > 0,
+            p_same,
         )
         for p, p_same, is_better in zip(p_outcome, p_equivalent, better < worse, strict=True)
     ]

@@ -145,14 +145,29 @@ def _comparison(
             gap = sign * float(np.median(own - other))
             tests |= {"sign_test": hypotheses.sign_test(own, other)} if n > 1 else {}
             tests |= {"brown_forsythe": hypotheses.brown_forsythe(own, other)} if n > 2 else {}
-        spread = float(np.std(own, ddof=1)) if n > 1 else None
-        about = float(wins[k]), sign * float(np.median(own)), spread, gap
-        both = tests.get("sign_test"), tests.get("brown_forsythe")
-        p_values = {name: test.p_value for name, test in tests.items()}
-        options.append(_Option(value, *about, *both, p_values))
+        options.append(
+            _Option(
+                value,
+                wins=float(wins[k]),
+                median=sign * float(np.median(own)),
+                sd=float(np.std(own, ddof=1)) if n > 1 else None,
+                median_difference=gap,
+                sign_test=tests.get("sign_test"),
+                brown_forsythe=tests.get("brown_forsythe"),
+                adjusted={name: test.p_value for name, test in tests.items()},
+            )
+        )
     whole = datasets.friedman(paired) if n > 1 and len(compared) > 2 else None
-    found = n, compared[best], tuple(options), whole, whole.p_value if whole else None
-    return OptionComparison(group, *found, tuple(itertools.compress(compared, as_often)), repeats)
+    return OptionComparison(
+        group,
+        n,
+        best=compared[best],
+        options=tuple(options),
+        friedman=whole,
+        friedman_adjusted=whole.p_value if whole else None,
+        as_often=tuple(itertools.compress(compared, as_often)),
+        repeats=repeats,
+    )
 
 
 def _adjusted(found: Sequence[OptionComparison]) -> list[OptionComparison]:

@@ -266,12 +266,12 @@ class TrainingPlan:
     MOST: ClassVar[int] = 10_000
 
 
-def plan(of: Crossed, precision: float) -> TrainingPlan:
+def plan(crossed: Crossed, precision: float) -> TrainingPlan:
     """Plans what to train next for a precision of the mean, from scores that vary."""
     runs = np.arange(2, TrainingPlan.MOST + 1)
-    reached = t_quantile(runs - 1, of.mean_interval.confidence) / np.sqrt(runs)
+    reached = t_quantile(runs - 1, crossed.mean_interval.confidence) / np.sqrt(runs)
     found = []
-    for sd in (of.total.sd, of.total.sd_interval.high):
+    for sd in (crossed.total.sd, crossed.total.sd_interval.high):
         enough = runs[sd * reached <= precision]
         found.append(int(enough[0]) if len(enough) else None)
     return TrainingPlan(precision, *found)

@@ -130,10 +130,13 @@ def _aggregate(
     """Aggregates the runs of each model (model -> strata), with failed ones in probabilities."""
     sign, size = 1 if higher else -1, sum(len(s) for of in runs.values() for s in of)
     most = _MOST_DRAWN * len(runs) // size if size <= _MOST_RUNS else 0
-    how = rules.confidence, min(rules.resamples, _MOST_RESAMPLES, most), rules.seed
+    resamples = min(rules.resamples, _MOST_RESAMPLES, most)
     better = {m: [sign * values for values in of] for m, of in with_failed.items()}
     improvement = describe.average_probability_of_improvement
-    means = {m: _bootstrap(strata, _interquartile_mean, *how) for m, strata in runs.items()}
+    means = {
+        m: _bootstrap(strata, _interquartile_mean, rules.confidence, resamples, rules.seed)
+        for m, strata in runs.items()
+    }
     pairs = itertools.combinations(runs, 2)
     won = {(a, b): improvement(better[a], better[b], rules.confidence) for a, b in pairs}
     return _Aggregates(means, won)
@@ -224,8 +227,9 @@ def _rank_models(
     omnibus = _iman_davenport(table, resamples=rules.resamples, seed=rules.seed)
     level = rules.alpha if omnibus.p_value <= rules.alpha else -math.inf
     groups = _groups(names, [frozenset(pair) for pair, p in p_values.items() if p <= level])
-    tests = friedman(table), omnibus
-    return Ranking(names, ordered, critical, rules.alpha, groups, p_values, *tests)
+    return Ranking(
+        names, ordered, critical, rules.alpha, groups, p_values, friedman(table), omnibus
+    )
 
 
 def _groups(models: Sequence[str], apart: Sequence[frozenset[str]]) -> tuple[tuple[str, ...], ...]:

@@ -151,8 +151,8 @@ def difference(
         what = "differences" if paired else "scores"
         return Effect(estimate, Interval.none(confidence, f"the {what} do not vary"), n)
     half = float(scipy.stats.t.ppf((1 + confidence) / 2, freedom)) * error
-    ends = estimate - half, estimate + half
-    return Effect(estimate, Interval(*ends, confidence, "t on pairs" if paired else "Welch"), n)
+    method = "t on pairs" if paired else "Welch"
+    return Effect(estimate, Interval(estimate - half, estimate + half, confidence, method), n)
 
 
 def mean_gap(

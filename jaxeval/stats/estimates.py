@@ -90,9 +90,11 @@ def _table(values: np.ndarray, groups: Groups, name: str) -> ScoreTable:
     if cells.shape[1] > 1:
         of_runs = [(part,) for part in variances.run_parts(cells, groups, inflation)]
     binary = bool(np.all((values == 0) | (values == 1) | np.isnan(values)))
-    parts, largest = Parts(variances.items_part(means, groups), *of_runs), np.abs(cells).max()
-    counted = int(counts.max()), missing, binary, float(largest)
-    return ScoreTable(cells, means, cells.mean(0), *counted, groups, inflation, parts, values)
+    parts = Parts(variances.items_part(means, groups), *of_runs)
+    samples, largest, by_run = int(counts.max()), float(np.abs(cells).max()), cells.mean(0)
+    return ScoreTable(
+        cells, means, by_run, samples, missing, binary, largest, groups, inflation, parts, values
+    )
 
 
 def cell_means(values: np.ndarray) -> np.ndarray:
@@ -227,11 +229,11 @@ def estimate(
     return [dataclasses.replace(of, warnings=(*_warnings(of, noun), *of.warnings)) for of in found]
 
 
-def _warnings(of: Estimate, clusters: str) -> Iterator[str]:
-    sizes = of.sizes
+def _warnings(result: Estimate, clusters: str) -> Iterator[str]:
+    sizes = result.sizes
     if min(sizes.runs) == 1:
         yield "One run of a model: this says nothing of other runs."
-    if "items" in of.over and sizes.clusters < FEW_CLUSTERS:
+    if "items" in result.over and sizes.clusters < FEW_CLUSTERS:
         yield f"Only {sizes.clusters} {clusters}: fewer than {FEW_CLUSTERS} tell little of others."
     count = sizes.items * sum(sizes.runs)
     if sizes.missing > _OFTEN_MISSING * count:
@@ -239,51 +241,57 @@ def _warnings(of: Estimate, clusters: str) -> Iterator[str]:
         yield f"{sizes.missing} of {count} scores are missing: {filled}."
 
 
-def _means(of: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Estimate]:
-    tables = [table for (table,) in of.tasks]
+def _means(basis: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Estimate]:
+    tables = [table for (table,) in basis.tasks]
     shares, each = [np.asarray(t.cells.mean()) for t in tables], [t.parts for t in tables]
-    value, parts = float(np.mean(shares)), variances.average(each, of.levels)
+    value, parts = float(np.mean(shares)), variances.average(each, basis.levels)
     for over in overs:
-        part, lines = variances.total(parts, over), list[str]()
+        part, warnings = variances.total(parts, over), tuple[str, ...]()
         se = float(np.sqrt(part.value))
-        if of.binary:
+        if basis.binary:
             counts = [(*table.counts, table.cells.size * table.samples) for table in tables]
-            how = over, of.confidence, of.levels
-            low, high = map(float, variances.jeffreys_limits(shares, each, counts, *how))
+            low, high = variances.jeffreys_limits(
+                shares, each, counts, over, basis.confidence, basis.levels
+            )
             method = "Jeffreys, effective number of answers"
-            interval = Interval(low, high, of.confidence, method)
-        elif se <= of.tiny:
-            interval = Interval.none(of.confidence, "the scores do not vary")
+            interval = Interval(float(low), float(high), basis.confidence, method)
+        elif se <= basis.tiny:
+            interval = Interval.none(basis.confidence, "the scores do not vary")
             same = f"The score is the same over all {' and '.join(over)}"
-            lines.append(f"{same}: its error is unknown.")
+            warnings = (f"{same}: its error is unknown.",)
         else:
-            interval = variances.t_interval(value, part, of.confidence)
-        yield Estimate(value, se, float(part.df), interval, over, of.sizes, warnings=tuple(lines))
+            interval = variances.t_interval(value, part, basis.confidence)
+        yield Estimate(value, se, float(part.df), interval, over, basis.sizes, warnings=warnings)
 
 
-def _differences(of: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Estimate]:
-    gaps = [a.item_means - b.item_means for a, b in of.tasks]
+def _differences(basis: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Estimate]:
+    gaps = [a.item_means - b.item_means for a, b in basis.tasks]
     each = []
-    for gap, (a, b) in zip(gaps, of.tasks, strict=True):
+    for gap, (a, b) in zip(gaps, basis.tasks, strict=True):
         several = min(a.runs, b.runs) > 1
         between = a.parts.between + b.parts.between if several else ()
         crossed = a.parts.interaction + b.parts.interaction if several else ()
         each.append(Parts(variances.items_part(gap, a.groups), between, crossed))
-    parts, value = variances.average(each, of.levels), float(np.mean([gap.mean() for gap in gaps]))
-    if of.binary:
+    parts = variances.average(each, basis.levels)
+    value = float(np.mean([gap.mean() for gap in gaps]))
+    if basis.binary:
         more = [variances.add_two_items(gap, own) for gap, own in zip(gaps, each, strict=True)]
         middle = float(np.mean([value for value, _ in more]))
-        shrunk = variances.average([own for _, own in more], of.levels)
+        shrunk = variances.average([own for _, own in more], basis.levels)
     for over in overs:
-        part, lines, two = variances.total(parts, over), list[str](), of.binary and "items" in over
+        part, two = variances.total(parts, over), basis.binary and "items" in over
         centre, tested = (middle, variances.total(shrunk, over)) if two else (value, part)
-        interval, p_value = Interval.none(of.confidence, "the differences do not vary"), math.nan
-        if (error := np.sqrt(tested.value)) <= of.tiny:
+        if (error := np.sqrt(tested.value)) <= basis.tiny:
+            interval = Interval.none(basis.confidence, "the differences do not vary")
             same = f"The difference is the same over all {' and '.join(over)}"
-            lines.append(f"{same}: its error is unknown, and nothing is shown.")
+            warnings = [f"{same}: its error is unknown, and nothing is shown."]
+            p_value = math.nan
         else:
+            added = ", two items added" * two
+            interval = variances.t_interval(centre, tested, basis.confidence, added)
             p_value = float(2 * scipy.special.stdtr(tested.df, -abs(centre) / error))
-            how = of.confidence, ", two items added" * two
-            interval = variances.t_interval(centre, tested, *how)
-        about = float(np.sqrt(part.value)), float(tested.df), interval, over, of.sizes
-        yield Estimate(value, *about, p_value, tuple(lines), of.binary)
+            warnings = []
+        se, df = float(np.sqrt(part.value)), float(tested.df)
+        yield Estimate(
+            value, se, df, interval, over, basis.sizes, p_value, tuple(warnings), basis.binary
+        )

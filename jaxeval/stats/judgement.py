@@ -85,8 +85,7 @@ def _study(
         models = {}
         for name, of in arrays.items():
             status = np.where(np.isnan(of[k]), Status.FAILED, Status.SCORED).astype(np.uint8)
-            values = of[k][None, :, None], status[None, :, None]
-            models[name] = ModelScores(*values, labels, rows)
+            models[name] = ModelScores(of[k][None, :, None], status[None, :, None], labels, rows)
         data_sets.append(DataSetScores(task, "", True, "recorded", models, unit="fraction"))
     ended = {name: {"finished": int((~np.isnan(of)).sum())} for name, of in arrays.items()}
     cube = Scores("trainings", tuple(arrays), tuple(data_sets), statuses=ended, noun="task")

@@ -7,7 +7,7 @@ equivalence, if a margin is given; all others.
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -113,11 +113,13 @@ class RunScores:
         Of splits that overlap the corrected test and equivalence: no other test allows for that.
         """
         a, b, found = self.first, self.second, dict[str, HypothesisTest]()
-        how: dict[str, Any] = {"paired": self.by_pairs, "overlap": self.overlap}
-        if self.overlap:
-            found["corrected_t"] = hypotheses.corrected_t(*self.compared, **how)
+        paired, overlap = self.by_pairs, self.overlap
+        if overlap:
+            found["corrected_t"] = hypotheses.corrected_t(*self.compared, overlap, paired=paired)
         if rules.margin is not None:
-            found["tost"] = hypotheses.tost(*self.compared, rules.margin, **how)
+            found["tost"] = hypotheses.tost(
+                *self.compared, rules.margin, paired=paired, overlap=overlap
+            )
         if self.overlap:
             return found
         found["brunner_munzel"] = hypotheses.brunner_munzel(a, b, seed=rules.seed)
@@ -153,8 +155,9 @@ class RunScores:
         if self.by_pairs:
             x, y = of.compared
             within = improvement(sign * x, sign * y, paired=True, confidence=level)
-        how: dict[str, Any] = {"paired": self.by_pairs, "overlap": self.overlap}
-        gap = describe.difference(*self.compared, confidence=level, **how)
+        gap = describe.difference(
+            *self.compared, paired=self.by_pairs, confidence=level, overlap=self.overlap
+        )
         if self.overlap:
             unknown = Interval.none(level, "splits overlap")
             a12, within = (dataclasses.replace(won, interval=unknown) for won in (a12, within))

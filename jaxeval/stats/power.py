@@ -199,8 +199,8 @@ def _design(
     scores: RunScores, sds: tuple[float, float | None], rules: Rules, comparisons: int
 ) -> TestDesign:
     test: Any = scores.location_test if scores.by_ranks else "t"
-    of_pairs = scores.by_pairs, scores.overlap
-    return TestDesign(*sds, rules.alpha, max(1, comparisons), test, *of_pairs)
+    many, paired = max(1, comparisons), scores.by_pairs
+    return TestDesign(*sds, rules.alpha, many, test, paired, scores.overlap)
 
 
 def plan(scores: RunScores, rules: Rules, families: Families, interval: Interval) -> PowerPlan:

@@ -4,6 +4,7 @@ A unit is one independent repetition of a model; scores within a unit are averag
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -12,6 +13,8 @@ import numpy as np
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs.scores import Scores, Status
+from jaxeval.stats import Rules, describe
+from jaxeval.stats.describe import Summary
 
 Unit = Literal["seed", "split", "dataset", "row"]
 FEWEST = 3  # fewer scores of a model allow no conclusion on location
@@ -235,3 +238,16 @@ def pools(scores: Scores) -> dict[str, np.ndarray]:
         remedy = "; name the models that have one" if len(absent) < len(found) else ""
         raise DataError(f"{', '.join(absent)}: no usable score{remedy}", scores.source)
     return found
+
+
+def summaries(units: Samples, rules: Rules, scores: Scores) -> dict[str, dict[str, Summary]]:
+    """Returns data set -> model -> summary; intervals of means lie within the bounds."""
+    overlap = scores.overlap if units.unit == "split" else 0.0
+    summarize = functools.partial(
+        describe.summarize, confidence=rules.confidence, bounds=scores.bounds, overlap=overlap
+    )
+    return {
+        data_set: {model: summarize(of.scores) for model, of in by_model.items()}
+        for data_set, by_model in units.by_data_set.items()
+        if by_model
+    }

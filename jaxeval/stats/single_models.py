@@ -93,7 +93,11 @@ def _pair(data: DataSetScores, a: str, b: str, rules: Rules, iterations: int) ->
     if score is metrics.ratio and np.all(first[:, 1] == 1):
         tests["mcnemar"] = hypotheses.mcnemar(first[:, 0], second[:, 0])
     return SinglePair(
-        *(a, b, data.name, data.part, len(first)),
+        a=a,
+        b=b,
+        data_set=data.name,
+        part=data.part,
+        items=len(first),
         seeds=(labels[0].get("seed", ""), labels[1].get("seed", "")),
         split=labels[0].get("split", ""),
         best_dev=data.models[a].dev is not None,

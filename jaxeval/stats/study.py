@@ -147,9 +147,9 @@ def _of_runs(scores: Scores, rules: Rules, unit: Unit | None, control: str | Non
         in_mean = comparisons.choose_pairs(scores, mean, control, rules.alpha)
         found, _ = comparisons.compare_runs(in_mean, rules, scores)
         overall = [dataclasses.replace(pair, data_set=None) for pair in found]
-        (means,) = comparisons.run_means(mean, rules, scores).values()
+        (means,) = samples.summaries(mean, rules, scores).values()
         board, of_mean = _board(None, scores, means, overall), power.primary(in_mean, rules)
-    each = comparisons.run_means(units, rules, scores).items()
+    each = samples.summaries(units, rules, scores).items()
     primary = power.primary(chosen, rules)
     return Study(
         tuple(pairs),
@@ -162,8 +162,15 @@ def _of_runs(scores: Scores, rules: Rules, unit: Unit | None, control: str | Non
         failures=failures.compare(scores, control, rules.correction),
         scores=scores,
         run_design=RunDesign(
-            *(units.unit, units.averaged, primary, of_mean, families, across, copies),
-            *(tuple(failures.collapsed(scores, units)), units),
+            unit=units.unit,
+            averaged=units.averaged,
+            primary=primary,
+            overall_primary=of_mean,
+            families=families,
+            across=across,
+            copies=copies,
+            collapsed=tuple(failures.collapsed(scores, units)),
+            samples=units,
         ),
     )
 
@@ -176,11 +183,11 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
     not_averaged, why_own = tasks.not_averaged(found), tasks.why_own(found)
     incomplete = tasks.reasons(scores, found) if scores.missing == "error" else ()
     withheld, shared = rules.complete and bool(incomplete), not why_own
-    how = over, rules, shared, withheld
-    means, pairs = comparisons.of_items([[task] for task in found], *how)
+    each_task = [[task] for task in found]
+    means, pairs = comparisons.of_items(each_task, over, rules, shared, withheld)
     overall, board = tuple[Pair, ...](), None
     if len(found) > 1 and not not_averaged:
-        (of_mean,), overall = comparisons.of_items([found], *how)
+        (of_mean,), overall = comparisons.of_items([found], over, rules, shared, withheld)
         board = _board(None, found[0].data, of_mean, overall, rules)
         notes += (why_own,) if why_own and "runs" in over else ()
     accepted = "accepted with --missing drop or zero, in tests with missing="
@@ -189,9 +196,11 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
     complete = tuple(of for of in scores.data_sets if len(of.models) == len(scores.models))
     each = zip(found, means, strict=True)
     return Study(
-        *(pairs, overall),
+        pairs,
+        overall,
         tuple(_board(of.data.name, of.data, mean, pairs, rules) for of, mean in each),
-        *(board, rules),
+        board,
+        rules,
         notes=(*notes, *not_averaged),
         warnings=(*why, *scores.warnings, *scores.notes, *lines),
         failures=failures.compare(dataclasses.replace(scores, data_sets=complete)),
@@ -204,7 +213,7 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
 
 def _board(
     name: str | None,
-    of: Scores | DataSetScores,
+    scores: Scores | DataSetScores,
     means: Mapping[str, Estimate | Summary],
     pairs: Sequence[Pair],
     rules: Rules | None = None,
@@ -219,14 +228,14 @@ def _board(
     compared = [pair for pair in pairs if pair.data_set == name]
     better = [pair for pair in compared if pair.better]
     apart = tuple(pair.names if pair.better > 0 else pair.names[::-1] for pair in better)
-    sign, beaten = 1 if of.higher_is_better else -1, {worse for _, worse in apart}
+    sign, beaten = 1 if scores.higher_is_better else -1, {worse for _, worse in apart}
     places = multiple.places({m: sign * mean.value for m, mean in means.items()}, apart)
     rows = tuple(Row(m, means[m], *place, m in beaten) for m, place in places.items())
     found = None
     if rules is not None:
         differences = [pair.difference for pair in compared if pair.difference]
         found = planning.detectable(differences, rules.alpha / len(pairs))
-    return Board(name, of.metric, of.higher_is_better, rows, found)
+    return Board(name, scores.metric, scores.higher_is_better, rows, found)
 
 
 def with_pairs(
@@ -250,8 +259,9 @@ def with_pairs(
     of_mean = primary(overall, in_mean) if overall else None
     design = dataclasses.replace(design, primary=primary(pairs, apart), overall_primary=of_mean)
     known = [pair for pair in pairs if pair.scores]
-    tested = [pair.tests for pair in known], [pair.scores for pair in known if pair.scores]
-    design = dataclasses.replace(design, families=adjust(*tested, study.rules, apart)[1])
+    tests = [pair.tests for pair in known]
+    tested = [pair.scores for pair in known if pair.scores]
+    design = dataclasses.replace(design, families=adjust(tests, tested, study.rules, apart)[1])
     return dataclasses.replace(
         study,
         pairs=tuple(pairs),

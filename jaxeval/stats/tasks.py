@@ -98,8 +98,12 @@ def tasks(scores: Scores) -> list[Task]:
         failed = {model: of.status == Status.FAILED for model, of in before.models.items()}
         unscored = {m: of.status == Status.UNSCORED for m, of in before.models.items()}
         counts = Counts(
-            *(data.name, data.metric, data.higher_is_better, data.direction),
-            *(len(data.items), len(before.items) - len(data.items)),
+            data_set=data.name,
+            metric=data.metric,
+            higher_is_better=data.higher_is_better,
+            direction=data.direction,
+            items=len(data.items),
+            left_out=len(before.items) - len(data.items),
             clusters=None if data.clusters is None else len({*data.clusters.tolist()}),
             runs={model: of.runs for model, of in data.models.items()},
             samples=max(of.scores.shape[2] for of in data.models.values()),

@@ -280,5 +280,7 @@ def nested(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Neste
         low, high = map(of_seeds, tails)
         of_seed = Interval(low, high, confidence, "Williams-Tukey")
     sd_repeat, sd_seed = math.sqrt(ssw / within), math.sqrt(variance)
-    both, whole = (sd_repeat, of_repeat, sd_seed, of_seed), math.hypot(sd_seed, sd_repeat)
-    return Nested(seeds, repeats, float(means.mean()), *both, whole)
+    whole = math.hypot(sd_seed, sd_repeat)
+    return Nested(
+        seeds, repeats, float(means.mean()), sd_repeat, of_repeat, sd_seed, of_seed, whole
+    )

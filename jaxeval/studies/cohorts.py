@@ -172,8 +172,8 @@ def _joined(each: Sequence[Prepared]) -> list[_Joint]:
             data = corpora.join([own.data for own in part.values()])
             _, task = first.kind.build(first.config, data[0])
             splits = {name: own.split for name, own in zip(part, data, strict=True)}
-            known = data[0].corpus, data[0].split, first.config.training, splits
-            problem = Problem(task, *known)
+            whole = data[0]
+            problem = Problem(task, whole.corpus, whole.split, first.config.training, splits)
             joints |= {(family, name): (text, problem, name) for name in part}
     return [
         joints.get((family, own.data.pretrained)) or (program(own), own.problem, "")

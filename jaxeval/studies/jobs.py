@@ -138,10 +138,11 @@ def train(path: Path, session: running.Session) -> Generator[running.Event, None
     with contextlib.suppress(OSError):
         os.chdir(tree["current_folder"])
     part = _rebuilt(tree, session)
-    more = {"outputs": tree["outputs"], "lanes": tree["lanes"]}
     with contextlib.ExitStack() as closing:
         shard = closing.enter_context(runs.open_store(path.parent, shared=False))
-        events = running.run([part], shard, folder, session=session, **more)
+        events = running.run(
+            [part], shard, folder, session=session, outputs=tree["outputs"], lanes=tree["lanes"]
+        )
         for event in closing.enter_context(contextlib.closing(events)):
             note(path, event)
             yield event
@@ -158,8 +159,10 @@ def _rebuilt(tree: Mapping[str, Any], session: running.Session) -> Cohort:
             dataclasses.replace(cohorts.member(entry), hparams=tuple(map(tuple, values)))
             for entry, values in pairs
         )
-        known = wide.config, wide.problem, cohorts.program(wide, filled=True), tree["name"]
-        planned = [Cohort(tuple(own), filled, *known, filled=True)]
+        text = cohorts.program(wide, filled=True)
+        planned = [
+            Cohort(tuple(own), filled, wide.config, wide.problem, text, tree["name"], filled=True)
+        ]
     whole = planned[0]
     if len(planned) > 1 or reading.digest(whole.program) != tree["program"]:
         raise RunError(
@@ -167,9 +170,13 @@ def _rebuilt(tree: Mapping[str, Any], session: running.Session) -> Cohort:
             "expected the same data, memory and version of jaxeval on all machines"
         )
     members = {e.key: who for e, who in zip(whole.entries, whole.members, strict=True)}
-    more = {"name": tree["name"], "steps": tree["steps"], "pause": tree["pause"]}
-    each = tuple(members[entry.key] for entry in own)
-    return whole._replace(entries=tuple(own), members=each, **more)
+    return whole._replace(
+        entries=tuple(own),
+        members=tuple(members[entry.key] for entry in own),
+        name=tree["name"],
+        steps=tree["steps"],
+        pause=tree["pause"],
+    )
 
 
 def _trial(tree: Mapping[str, Any]) -> Trial:

@@ -10,7 +10,7 @@ import shutil
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from jaxeval import files, runs
 from jaxeval.contracts import Member
@@ -116,9 +116,10 @@ def run(
         storage = recording.Storage(store, folder, outputs)
         yield from _Watch(storage, launcher, lanes, Scheduler()).events(planned)
         return
-    how: Any = {"session": session, "outputs": outputs, "lanes": lanes}
     with jobs.merged(folder, store):
-        yield from running.run(planned, store, folder, **how)
+        yield from running.run(
+            planned, store, folder, session=session, outputs=outputs, lanes=lanes
+        )
 
 
 def train(
@@ -150,13 +151,15 @@ def _events(
         lanes = scheduler.lanes(planned, launcher.workers)
         yield from _Watch(storage, launcher, lanes, scheduler).events(planned)
         return
-    how: Any = {"session": scheduler.session, "feed": scheduler.feed}
+    session, feed = scheduler.session, scheduler.feed
     with jobs.merged(folder, store):
         while planned := scheduler.more():
-            how["lanes"] = scheduler.lanes(planned, None)
+            lanes = scheduler.lanes(planned, None)
             for cohort in planned:
                 try:
-                    yield from running.run([cohort], store, folder, **how)
+                    yield from running.run(
+                        [cohort], store, folder, session=session, lanes=lanes, feed=feed
+                    )
                 except cohorts.TooLarge:
                     if not scheduler.too_large(cohort.entries):
                         raise

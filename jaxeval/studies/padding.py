@@ -87,8 +87,16 @@ class OpenProgram:
         if self.rows:
             smallest = self.member(_in_batches(entries[0], self.rows))
             steps = engine.most_steps([smallest], self.problem.split(0))
-        known = self.config, self.problem, self.text
-        return Cohort(tuple(entries), members, *known, name, steps=steps, filled=True)
+        return Cohort(
+            tuple(entries),
+            members,
+            self.config,
+            self.problem,
+            self.text,
+            name,
+            steps=steps,
+            filled=True,
+        )
 
 
 def open_program(entry: Entry, others: Mapping[str, float]) -> OpenProgram:
@@ -143,8 +151,8 @@ def by_estimates(
         group = [each[k] for k in estimate.jobs]
         alike = neutral(entry.prepared.config for entry in group)
         if estimate.shape.sizes():
-            bucket = estimate.shape, estimate.micro_batch
-            program = open_padded(*bucket, group, loader, alike)
+            shape, micro_batch = estimate.shape, estimate.micro_batch
+            program = open_padded(shape, micro_batch, group, loader, alike)
         else:
             program = open_program(group[0], alike)
         cohort = program.cohort(group, f"{group[0].record.id}-{number}")

@@ -100,7 +100,7 @@ def run(
     for number, cohort in enumerate(planned):
         with locked(folder, cohort.name):  # before reading who has ended
             ended = yield from begun(number, cohort, storage)
-            left = spreading.of_first([entry not in ended for entry in cohort.entries])
+            left = spreading.from_first_process([entry not in ended for entry in cohort.entries])
             waiting = [*itertools.compress(cohort.members, left)]
             if waiting:
                 yield from _train(cohort, waiting, storage, session, lanes, feed)
@@ -148,7 +148,7 @@ def _train(
     folder = storage.folder / "checkpoints" / cohort.name
     while waiting:
         recorder = recording.Recorder(storage.store, cohort, storage.folder)
-        check = functools.partial(_refuse_lost_epochs, storage.store, cohort, folder)
+        resumed = functools.partial(_refuse_lost_epochs, storage.store, cohort, folder)
         try:
             population = host.Population(
                 cohort.problem,
@@ -160,7 +160,7 @@ def _train(
                 steps=cohort.steps,
                 pause=cohort.pause,
             )
-            epochs = loop.train(population, folder, recorder.record, check)
+            epochs = loop.train(population, folder, recorder.record, resumed)
             with contextlib.closing(epochs):  # which saves the state, if this generator is closed
                 for event in epochs:
                     ended = recorder.ended if isinstance(event, host.Report) else {}  # with it

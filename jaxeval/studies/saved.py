@@ -100,13 +100,20 @@ def predictions(models: Sequence[ModelFile], file: Path, options: Options) -> li
     read_json, read_arrays = functools.cache(_read_json), functools.cache(member.read_arrays)
     loaded = []
     for path, about in models:
-        meanings, tables = path.with_name(about.vocabulary), path.with_name("tables.npz")
+        vocabulary, tables = path.with_name(about.vocabulary), path.with_name("tables.npz")
         cls, where = tasks.kind_of(about.task).Config, str(path.with_suffix(".json"))
-        config: Any = reading.read(cls, about.config, (), where)
-        program = reading.canonical([about.config, str(meanings)])
-        shared = read_arrays(tables) if tables.exists() else {}
-        read = program, config, read_json(meanings), meanings, shared
-        loaded.append(SavedModel(path, *read, member.read_arrays(path), about.hparams))
+        loaded.append(
+            SavedModel(
+                path,
+                program=reading.canonical([about.config, str(vocabulary)]),
+                config=reading.read(cls, about.config, (), where),
+                vocabulary=read_json(vocabulary),
+                vocabulary_path=vocabulary,
+                tables=read_arrays(tables) if tables.exists() else {},
+                arrays=member.read_arrays(path),
+                hparams=about.hparams,
+            )
+        )
     return list(predict(loaded, file, options))
 
 
@@ -162,7 +169,7 @@ def load(cohort: Cohort, folder: Path) -> Models:
             f"{argument('seeds')} (one that diverged has none) or an {argument('experiment')}"
         )
     like = member.parameter_shapes(cohort.problem, cohort.members[0])
-    params = [member.fit(path, member.read_arrays(path), like) for path in paths]
+    params = [member.to_params(path, member.read_arrays(path), like) for path in paths]
     return Models(cohort.entries[0].prepared, cohort.members, params)
 
 
@@ -233,9 +240,10 @@ def _dynamic(models: Models, own: prepared.Prepared, rate: float, part: _Part) -
     tokens = jnp.asarray(text.corpus.shared["tokens"])
     rows, columns = own.config.training.evaluation_batch_size, text.corpus.buckets[0]
     (places,) = text.given_split[part]
-    windows = language_evaluation.WindowSequence(
-        *(jnp.asarray(columns[n][places].reshape(-1, rows)) for n in ("start", "length"))
+    start, length = (
+        jnp.asarray(columns[name][places].reshape(-1, rows)) for name in ("start", "length")
     )
+    windows = language_evaluation.WindowSequence(start, length)
     train = language_evaluation.train_windows(spoken, own.config.training.batch_size)
 
     @jax.jit

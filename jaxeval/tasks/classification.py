@@ -219,8 +219,8 @@ def _predict_sentiment(saved: Sequence[SavedModel], file: Path, options: Options
             none = np.zeros((vocabulary.rows, 1), np.float32)
             saved = saved._replace(tables={"vectors": none})
         trained = choices.words.trained and choices.architecture != "majority"
-        table = "embedding/words", trained, vocabulary.rows
-        rows, known = kind.saved_rows(saved, encoded, *table)
+        table = "embedding/words"
+        rows, known = kind.saved_rows(saved, encoded, table, trained, vocabulary.rows)
         sizes = _sizes(vocabulary.labels, known, rows.laid.columns)
 
         def to_targets(probs: list[np.ndarray]) -> np.ndarray:
@@ -242,8 +242,8 @@ def _predict_pairs(saved: Sequence[SavedModel], file: Path, options: Options) ->
         config, vocabulary = saved.config, saved.read_vocabulary(pairs.SavedVocabulary)
         size = config.training.evaluation_batch_size
         encoded = pairs.encode(config.data, vocabulary, each_row, file, size)
-        table = "words", config.model.words.trained, vocabulary.rows
-        rows, known = kind.saved_rows(saved, encoded, *table)
+        trained = config.model.words.trained
+        rows, known = kind.saved_rows(saved, encoded, "words", trained, vocabulary.rows)
         model = PairClassifier(config.model, len(vocabulary.labels), known)
         return _program(saved, model, rows, np.stack)
 

@@ -30,14 +30,14 @@ class SavedModel(NamedTuple):
     program: str  # equal for models with the same config, vocabulary and tables
     config: Any
     vocabulary: Mapping[str, Any]  # of the corpus that it was trained on
-    meanings: Path  # file of the vocabulary
+    vocabulary_path: Path
     tables: Mapping[str, np.ndarray]  # arrays beside the parameters, by name
     arrays: Mapping[str, np.ndarray]  # the parameters, by name
     hparams: Mapping[str, float]
 
     def read_vocabulary(self, cls: type[_T]) -> _T:
         """Returns the vocabulary as settings of a class; raises DataError if it is damaged."""
-        return checked(cls, self.vocabulary, self.meanings)
+        return checked(cls, self.vocabulary, self.vocabulary_path)
 
 
 class Options(NamedTuple):
@@ -148,7 +148,7 @@ def saved_rows(
     rows = len(vectors)
     if least > rows:
         message = f"rows up to {least - 1}, the word table has {rows}"
-        raise DataError(f"vocabulary of another model: {message}", saved.meanings)
+        raise DataError(f"vocabulary of another model: {message}", saved.vocabulary_path)
     shared = {**encoded[0], "vectors": vectors, "pretrained": np.zeros(rows, bool)}
     split = {"known": np.ones(rows, bool), "once": np.zeros(rows, bool)}
     return Rows(encoded[1], shared, split), known or rows
@@ -207,7 +207,7 @@ def predictions(models: Iterable[SavedModel], build: Callable[[SavedModel], Prog
         if model.program not in programs:
             programs[model.program] = build(model)
         program = programs[model.program]
-        params = jax.device_put(member.fit(model.path, model.arrays, program.like))
+        params = jax.device_put(member.to_params(model.path, model.arrays, program.like))
         hparams = {name: np.float32(value) for name, value in model.hparams.items()}
         predicted.append(program.predict(params, hparams))
     return predicted

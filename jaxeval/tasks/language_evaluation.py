@@ -240,5 +240,6 @@ def _program(saved: SavedModel, tokens: Sequence[str | int]) -> kind.Program:
     def nats(params: Tree, hparams: Hparams) -> np.ndarray:
         return np.asarray(losses(params, windows), np.float64).ravel()[: len(tokens)]
 
-    inputs = member.root_key(0), Batch({}, jnp.ones(1), {}, ()), saved.hparams
-    return kind.Program(jax.eval_shape(build(language).init, *inputs), nats)
+    key, batch = member.root_key(0), Batch({}, jnp.ones(1), {}, ())
+    like = jax.eval_shape(build(language).init, key, batch, saved.hparams)
+    return kind.Program(like, nats)

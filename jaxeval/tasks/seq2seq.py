@@ -80,12 +80,23 @@ def _build(choices: Seq2Seq, vocabularies: Vocabularies) -> Task:
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         model = _make_model(choices, vocabularies, hparams)
         steps = 3 * batch.rows["target"].shape[1] // 2  # longer outputs are wrong anyway
-        search = batch, choices.beam, steps, False
-        return model.apply({"params": params}, *search, method=_search), carry
+        outputs = model.apply(
+            {"params": params}, batch, choices.beam, steps, False, method=_search
+        )
+        return outputs, carry
 
     metric = Metric("accuracy", unit="fraction", margin=0.01)
-    functions = init, lambda size: (), loss, predict, _count, _score, metric
-    return Task(*functions, lambda batch: jnp.sum(_weights(batch)), keyed_by_position=True)
+    return Task(
+        init,
+        lambda size: (),
+        loss,
+        predict,
+        _count,
+        _score,
+        metric,
+        lambda batch: jnp.sum(_weights(batch)),
+        keyed_by_position=True,
+    )
 
 
 def _gold(batch: Batch) -> Array:
@@ -195,7 +206,7 @@ def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options)
     """Returns the program for hypotheses (text, log-probability) of each source, best first."""
     config, vocabularies = saved.config, saved.read_vocabulary(Vocabularies)
     if vocabularies.specials != data.SPECIALS:
-        raise DataError("vocabulary of another version of jaxeval", saved.meanings)
+        raise DataError("vocabulary of another version of jaxeval", saved.vocabulary_path)
     size = config.training.evaluation_batch_size
     laid = data.encode(config.data, vocabularies, pairs, size)
     width = max(options.beam or config.model.beam, options.n_best or 1)

@@ -110,9 +110,9 @@ def _train(
             fed = Populations(target, state, store, folder, parallel, launcher is not None)
             events = launching.train(fed, store, folder, launcher)
             observe.watch(events, other=lambda line, say: say(str(line)), quiet=quiet)
-        scale, best = (record.metric, record.unit), state.best()
+        best = state.best()
         if best is None:
-            return reports.result(state, *scale, None)
+            return reports.result(state, record.metric, record.unit, None)
         config = target.config(best.values)
         config = dataclasses.replace(config, name=f"{config.name}_tuned")
         toml, fresh, failures = path.with_name(f"{path.stem}_best.toml"), None, list[str]()
@@ -120,9 +120,9 @@ def _train(
         if retrain:
             cli.say(f"\nthe best setting, {text.counted(retrain, 'fresh seed')}", quiet)
             trials = prepared.seeds_by_splits(config, tuning.fresh_seeds(retrain))
-            how: Any = {"launcher": launcher, "quiet": quiet}
-            fresh, failures = reports.fresh_scores(observe.train(trials, folder, **how))
-        return reports.result(state, *scale, fresh, failures, config=str(toml))
+            retrained = observe.train(trials, folder, launcher=launcher, quiet=quiet)
+            fresh, failures = reports.fresh_scores(retrained)
+        return reports.result(state, record.metric, record.unit, fresh, failures, config=str(toml))
 
 
 @parameters.verb
@@ -234,8 +234,8 @@ def _run(runner: "Runner", metric: str | None, retrain: int, quiet: bool) -> "Tu
         every = [state.fresh_scores(best)[seed] for seed in tuning.fresh_seeds(retrain)]
         fresh = {"score": [result for result in every if isinstance(result, float)]}
         failures = [result for result in every if isinstance(result, str)]
-    seeded, scale = runner.evaluate.seeded or fresh is not None, ("score", unit())
-    return reports.result(state, *scale, fresh, failures, seeded)
+    seeded = runner.evaluate.seeded or fresh is not None
+    return reports.result(state, "score", unit(), fresh, failures, seeded)
 
 
 def _search(

@@ -150,9 +150,9 @@ class Populations(launching.Scheduler):
         """Returns lines about the evaluations that have ended since the last call."""
         ended = [e for e in self._history.ended if e.number not in self._known]
         self._known |= {e.number for e in ended}
-        scale = self.target.record.metric, self.target.record.unit
-        lines = [reports.evaluation_line(evaluation, *scale) for evaluation in ended]
-        return [*lines, reports.progress_line(self.state, *scale)] if lines else []
+        metric, unit = self.target.record.metric, self.target.record.unit
+        lines = [reports.evaluation_line(evaluation, metric, unit) for evaluation in ended]
+        return [*lines, reports.progress_line(self.state, metric, unit)] if lines else []
 
     def _remove(self, name: str) -> None:
         """Removes the checkpoints of a population, or of all."""

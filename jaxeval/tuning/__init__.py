@@ -71,9 +71,10 @@ class Search:
     def from_dict(plain: Mapping[str, Any], where: str) -> "Search":
         """Reads what `to_dict` wrote; `where` names the file in messages."""
         stops = Halving(**plain["halving"]) if "halving" in plain else None
-        fixed = plain["method"], plain["seed"], plain["seeds"], stops
-        space = spaces.from_dict(plain["space"], where)
-        return Search(space, *fixed, tuple(plain.get("enqueued", ())))
+        space, enqueued = spaces.from_dict(plain["space"], where), plain.get("enqueued", ())
+        return Search(
+            space, plain["method"], plain["seed"], plain["seeds"], stops, tuple(enqueued)
+        )
 
     def ask(self, history: History, count: int) -> tuple[History, list[Evaluation]]:
         """Adds new proposals to a history, enqueued ones first; fewer if the space has no more.

@@ -168,15 +168,23 @@ def setting(space: Space, values: Mapping[str, object]) -> dict[str, Value]:
     return {name: found[name] for name in names if name in found}
 
 
-def _plain(of: Distribution, value: Any) -> Any:
+def _plain(distribution: Distribution, value: Any) -> Any:
     """Returns a value as the space has it: plain numbers; .1 + .2 is .3 on a grid of tenths."""
     value = value.item() if isinstance(value, np.generic) else value
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or isinstance(of, Choices) or (isinstance(of, Grid) and of.whole):
+    if (
+        not number
+        or isinstance(distribution, Choices)
+        or (isinstance(distribution, Grid) and distribution.whole)
+    ):
         return value
-    if isinstance(of, Grid) and math.isfinite(value):
-        nearest = of.value(round((value - of.low) / of.step))
-        return nearest if math.isclose(nearest, value, abs_tol=1e-9 * of.step) else float(value)
+    if isinstance(distribution, Grid) and math.isfinite(value):
+        nearest = distribution.value(round((value - distribution.low) / distribution.step))
+        return (
+            nearest
+            if math.isclose(nearest, value, abs_tol=1e-9 * distribution.step)
+            else float(value)
+        )
     return float(value)
 
 

@@ -53,9 +53,9 @@ class Columns(NamedTuple):
 class _Axis:
     """A hyperparameter with `count` values (0: a range), in order unless it is categorical."""
 
-    def __init__(self, of: Distribution):
-        self.distribution, self.count = of, of.count
-        self.categorical = isinstance(of, Choices) and not of.ordered
+    def __init__(self, distribution: Distribution):
+        self.distribution, self.count = distribution, distribution.count
+        self.categorical = isinstance(distribution, Choices) and not distribution.ordered
 
     def place(self, value: Any) -> float:
         of = self.distribution
@@ -197,8 +197,8 @@ class Encoder:
         """Hyperparameters, each after those that its conditions name."""
         by_name = {parameter.name: parameter for parameter in self.space.parameters}
 
-        def depth(of: Parameter) -> int:
-            return 1 + max((depth(by_name[other]) for other, _ in of.when), default=-1)
+        def depth(parameter: Parameter) -> int:
+            return 1 + max((depth(by_name[other]) for other, _ in parameter.when), default=-1)
 
         return sorted(by_name.values(), key=depth)
 

@@ -95,13 +95,18 @@ class Runner(running.Proposer[tuple[Evaluation, str]]):
 
     def __post_init__(self) -> None:
         self._waiting = _jobs(self.state.history.pending)  # of an earlier process
-        self._how: Any = {"workers": self.workers, "retries": self.retries}
-        if self.evaluate.command is not None:
-            self._how["stop"] = self.evaluate.command.stop
+        command = self.evaluate.command
+        self._stop: Callable[[], None] = command.stop if command else lambda: None
 
     def run(self) -> Generator[tuple[Evaluation, str], None, None]:
         """Continues the search; yields evaluations that end or are retried, with a note."""
-        return running.run(self, self._evaluate, **self._how)
+        return running.run(
+            self,
+            self._evaluate,
+            workers=self.workers,
+            retries=self.retries,
+            stop=self._stop,
+        )
 
     def ask(self, free: int) -> list[Job] | None:
         """Returns the seeds of as many settings as keep all workers busy."""
@@ -155,7 +160,9 @@ class Runner(running.Proposer[tuple[Evaluation, str]]):
         return running.run(
             _Fresh(self.state, setting, left),
             lambda number, seed: self.evaluate(setting.values, seed),
-            **self._how,
+            workers=self.workers,
+            retries=self.retries,
+            stop=self._stop,
         )
 
 

@@ -58,8 +58,10 @@ def vectors_similarity(
     zeros = {name: of.zeros for name, of in files.items()}
     repeated = {name: of.repeated for name, of in files.items()}
     headers = {of.name: of.header for of in sets if of.header}
-    known = named, zeros, repeated, not keep_case
-    return VectorScores(*known, resamples, seed, results, unknown, headers)
+    lower_case = not keep_case
+    return VectorScores(
+        named, zeros, repeated, lower_case, resamples, seed, results, unknown, headers
+    )
 
 
 def _read_files(

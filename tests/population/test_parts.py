@@ -102,7 +102,7 @@ def test_the_last_epoch_can_be_the_one_that_is_scored() -> None:
     after = _advanced(START, F1, *each, **settings)
     assert after[-1].status == "early_stopped" and slots.is_tested(after[-1])
     assert all(slots.keeps(*pair, F1) for pair in itertools.pairwise(after))
-    end = slots.ended(after[-1], F1, 0.7)
+    end = slots.with_test_score(after[-1], F1, 0.7)
     assert (end.reported_epoch, end.reported, end.test) == (4, 0.45, 0.7)
     *_, before, slot = _advanced(START, F1, (1.0, 0.5), (math.nan, 0.9), **settings)
     assert not slots.keeps(before, slot, F1) and not slots.is_tested(slot)

@@ -152,7 +152,7 @@ def test_rules_that_leave_other_rows(name: Any, l2: float, clip: Any) -> None:
     leaves = bool(updates[0] == 0) and all(same) and bool(updates[1] == alone[0])
     # momentum is a member's own; a norm is the same but for the order in which it is added up
     unknown = name == "sgd" or clip == "global_norm"
-    assert epochs._leaves_others(settings) == (leaves and not unknown)
+    assert epochs._moves_read_rows_only(settings) == (leaves and not unknown)
 
 
 def _steps(settings: optimisers.Optimiser) -> tuple:

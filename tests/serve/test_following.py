@@ -105,7 +105,10 @@ def test_states(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     assert not followed.poll() and not followed.trained
     assert followed.members(b.id) == []
     test_store.write(tmp_path, "new")  # its programs compile
+    iterated = iter(followed.experiments.values())  # by another thread
+    assert next(iterated) is a
     followed.poll()
+    assert [*iterated] == [b, c]
     assert followed.experiments["new"].state(0.0, 0.0, trained=True) == "begun"
     page = client(tmp_path).get(f"/e/{1:016x}").text
     assert "no member has ended" in page and page.rstrip().endswith("</html>")
@@ -146,6 +149,9 @@ def test_a_folder_that_is_made_anew(tmp_path: Path, request: pytest.FixtureReque
     database.close()
     with pytest.raises(RunError, match="sqlite: cannot be read"):
         following.Following(folder)
+    followed.close()
+    with pytest.raises(RunError, match="sqlite: cannot be read"):
+        followed.scores(f"{0:016x}", (1, 0, 0, "{}"), 0)
 
 
 def test_many_visitors_and_those_who_leave() -> None:

@@ -74,8 +74,8 @@ def reversed_chance(won: Effect) -> Effect:
     return dataclasses.replace(won, estimate=1 - won.estimate, interval=interval)
 
 
-def _turned(of: Pair | Estimate) -> dict[str, Any]:
-    return {"value": 0.0 - of.value, "interval": of.interval.reflected()}  # never -0.0
+def _turned(estimate: Pair | Estimate) -> dict[str, Any]:
+    return {"value": 0.0 - estimate.value, "interval": estimate.interval.reflected()}  # never -0.0
 
 
 def score_format(study: Study, data_set: str | None = None) -> ScoreFormat:

@@ -101,15 +101,15 @@ class Settlement(Result):
             last=(f"exit code {self.exit_code} ({self.verdict})",),
         )
 
-    def _correlated(self, of: Effect) -> str:
-        low, high = of.interval[:2]
+    def _correlated(self, effect: Effect) -> str:
+        low, high = effect.interval[:2]
         advice = {
             (True, False): "; pairs would take fewer seeds, if chosen before the first score",
             (False, True): ": wrong claims are more frequent than alpha; pairs hold",
         }.get((low > 0, high < 0), "")
         form = "differences within pairs" if self.paired else f"two samples{advice}"
         what, interval = "a pair" if self.paired else "one seed", f"[{low:.2f}, {high:.2f}]"
-        said = f"Scores of {what} correlate by {of.estimate:.2f}, 95 % CI {interval}"
+        said = f"Scores of {what} correlate by {effect.estimate:.2f}, 95 % CI {interval}"
         return f"{said}; compared as {form}."
 
     def _answer(self, scale: ScoreFormat) -> str:

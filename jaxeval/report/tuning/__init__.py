@@ -167,10 +167,10 @@ class Tuned(Result):
         return scores.shown(score, self.unit)
 
 
-def importance(of: Insight) -> Table:
+def importance(insight: Insight) -> Table:
     """Returns a row for each hyperparameter, the most important first."""
     rows = []
-    for each in of.importance:
+    for each in insight.importance:
         both = (each.total, each.total_spread), (each.first, each.first_spread)
         cells = ((f"{mean:.2f}", "{:.2f} to {:.2f}".format(*spread)) for mean, spread in both)
         rows.append([each.name, *itertools.chain(*cells)])
@@ -228,9 +228,13 @@ def fresh_scores(rows: Sequence[MemberRow]) -> tuple[dict[str, list[float]], lis
     return {k: [x for x in scores if x is not None] for k, scores in parts.items()}, lost
 
 
-def _after(of: Evaluation) -> str:
-    steps = "steps" if of.joined is None else "epochs"  # of a command, of a config
-    return "" if of.stopped is None else f" after {of.stopped.epochs} of {of.stopped.of} {steps}"
+def _after(evaluation: Evaluation) -> str:
+    steps = "steps" if evaluation.joined is None else "epochs"  # of a command, of a config
+    return (
+        ""
+        if evaluation.stopped is None
+        else f" after {evaluation.stopped.epochs} of {evaluation.stopped.of} {steps}"
+    )
 
 
 def _mean(sample: Sequence[float], metric: str, unit: str) -> str:

@@ -44,8 +44,7 @@ def draw(tuned: Tuned) -> list[Figure]:
         dataclasses.replace(axis, scale=metrics.scale(of.distribution))
         for axis, of in zip(metrics.axes(columns, len(scored)), known.parameters, strict=True)
     ]
-    about = tuned.metric, tuned.unit, tuned.higher_is_better
-    settings = Sweep("settings", means, axes, *about)
+    settings = Sweep("settings", means, axes, tuned.metric, tuned.unit, tuned.higher_is_better)
     return [_best_so_far(tuned), *importance, _slices(tuned, settings), sweeps.parallel(settings)]
 
 
@@ -129,8 +128,8 @@ def _focus(axes: "Axes", tuned: Tuned) -> str:
     return f" Cut off: {text.counted(cut, 'much worse setting')}." if cut else ""
 
 
-def _importance(of: Insight) -> Figure:
-    rows = of.importance[::-1]
+def _importance(insight: Insight) -> Figure:
+    rows = insight.importance[::-1]
     drawing, axes = plots.canvas(6.0, 1.2 + 0.34 * len(rows))
     plots.ruled(axes, "x")
     places = np.arange(len(rows))
@@ -148,7 +147,7 @@ def _importance(of: Insight) -> Figure:
     axes.set_yticks(places, [plots.literal(row.name) for row in rows])
     axes.set(xlabel="share of the variance", xlim=(0, 1))
     plots.legend(drawing)  # within, it would cover bars
-    table = importance(of)
+    table = importance(insight)
     return Figure("importance", "Importance", _IMPORTANCE, drawing, table.columns, table.rows)
 
 
