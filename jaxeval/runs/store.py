@@ -26,10 +26,7 @@ from jaxeval.runs.records import MEMBER, MemberKey
 FILE = "runs.sqlite"
 _VERSION = 4  # of the tables; a database of another version is refused
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
-_REMEDIES = {
-    **{sqlite3.SQLITE_FULL: "free disk space", sqlite3.SQLITE_IOERR: "check disk and quota"},
-    sqlite3.SQLITE_BUSY: "end the program that holds it",
-}
+_REMEDIES = {sqlite3.SQLITE_FULL: "free disk space", sqlite3.SQLITE_IOERR: "check disk and quota"}
 _TYPES = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", np.ndarray: "BLOB"}  # else TEXT
 sqlite3.register_converter("BOOLEAN", lambda stored: stored != b"0")
 
