@@ -146,6 +146,12 @@ def test_a_table_that_is_no_design(tmp_path: Path, head: str, rows: list[str], e
         verb._cells(read(tmp_path, "\n".join([head, *rows])), None, None)
 
 
+def test_runs_without_a_score_are_counted() -> None:
+    """Dies if runs that diverged look as if they had not been trained."""
+    with pytest.raises(DataError, match=r"1 seed with .*; 2 needed \(3 of 6 runs have none\)"):
+        verb._by_seed([[None, None], [0.5, 0.6], [0.5, None]])
+
+
 def test_a_mean_lies_where_scores_can(tmp_path: Path) -> None:
     """Dies if the interval of a mean F1, or of a difference of two, reaches beyond its range."""
     table = tmp_path / "a.csv"

@@ -26,7 +26,6 @@ from jaxeval.runs.records import MEMBER, MemberKey
 FILE = "runs.sqlite"
 _VERSION = 4  # of the tables; a database of another version is refused
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
-_REMEDIES = {sqlite3.SQLITE_FULL: "free disk space", sqlite3.SQLITE_IOERR: "check disk and quota"}
 _TYPES = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", np.ndarray: "BLOB"}  # else TEXT
 sqlite3.register_converter("BOOLEAN", lambda stored: stored != b"0")
 
@@ -100,10 +99,9 @@ class Store(contextlib.AbstractContextManager["Store"]):
         try:
             yield
         except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without its details
-            remedy = _REMEDIES.get(code, "make it writable")
-            todo = f"what was recorded is kept: {remedy}, and run the same command again"
-            if code in _DAMAGED:
+            kept = "what was recorded is kept: make it writable or free space"
+            todo = f"{kept}, and run the same command again"
+            if getattr(error, "sqlite_errorcode", None) in _DAMAGED:
                 todo = "damaged, or not written by jaxeval: put a copy back, or use other runs"
             raise RunError(f"{self.file}: {error}; {todo}") from error
 
