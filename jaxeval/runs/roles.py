@@ -19,7 +19,7 @@ from jaxeval.runs.metrics import higher_is_better, is_metric
 _MOST_RISING = 0.8  # share of neighbouring rows that makes a column of steps a history
 _ONE_RUN = "rows of one run, not independent runs"
 _ITEMS = "rows are items of a run, not runs; jaxeval compare logs (or compare items) reads them"
-_RESAMPLES = "rows look like resamples of a run, not runs; if each was trained anew,"
+_RESAMPLES = "rows look like resamples of a run, not runs; if each was trained separately,"
 _TRAINING, _DEV = {"train", "training", "trn"}, {"dev", "val", "valid", "validation"}
 _LOSS = {"loss", "nll", "cost", "logloss"}
 

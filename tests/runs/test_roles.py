@@ -259,7 +259,9 @@ def test_resamples_are_splits_if_asked_and_a_setting_is_none(tmp_path: Path) -> 
     """Dies if resamples of one run count as runs, or folds and settings named so are refused."""
     rows = [f"{m},{k},.8{k}" for m in "AB" for k in (1, 2, 3)]
     content = "\n".join(["model,bootstrap_id,score", *rows])
-    with pytest.raises(DataError, match="not runs; if each was trained anew, --column split=boot"):
+    with pytest.raises(
+        DataError, match="not runs; if each was trained separately, --column split=boot"
+    ):
         read(tmp_path, content)
     assert len(read(tmp_path, content, columns={"split": "bootstrap_id"}).known) == 6
     settings = [f"{m},{b},.8{k}" for m in "AB" for k in (1, 2) for b in ("True", "False")]
