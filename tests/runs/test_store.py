@@ -165,7 +165,7 @@ def test_a_database_that_is_deleted_is_not_written_on(tmp_path: Path) -> None:
     with runs.open_store(tmp_path) as opened:
         opened.register(EXPERIMENT)
         (tmp_path / "runs.sqlite").unlink()
-        with pytest.raises(RunError, match="was deleted; the same command begins anew"):
+        with pytest.raises(RunError, match="was deleted; the same command starts again"):
             opened.record([result(1)], [])
 
 
