@@ -37,7 +37,7 @@ _LOWER = (
 _HIGHER = (
     "bleu sacrebleu chrf rouge rouge_l rouge_lsum meteor comet bleurt bertscore cider mcc auprc "
     "average_precision acc_norm correct pearson spearman pearsonr spearmanr kendall kappa r2 iou "
-    "miou dice matthews_correlation"
+    "rsquared miou dice matthews_correlation"
 )
 _DIGITS = "0123456789"
 _STEP = 1e-4  # of a sum, for derivatives
@@ -149,6 +149,15 @@ def is_metric(name: str) -> bool:
     rest = [word for word in _words(name) if word not in _ASIDE]
     found = itertools.chain(_endings(name), _endings(" ".join(rest)))
     return not rest or any(ending in _DIRECTIONS and not before for ending, before in found)
+
+
+def after_models(names: Sequence[str]) -> tuple[str, ...]:
+    """Returns the metrics in which all names of columns end, as lstm_ppl and gru_ppl; else ()."""
+    found = (
+        [end for end, before in _endings(name) if end in _DIRECTIONS and before] for name in names
+    )
+    known = [next(iter(ends), "") for ends in found]
+    return tuple(dict.fromkeys(known)) if all(known) else ()
 
 
 def _words(metric: str | None) -> Sequence[str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import columns, cross_validation, cube, normal, roles, texts
+from jaxeval.runs import columns, cross_validation, cube, metrics, normal, roles, texts
 from jaxeval.runs.columns import Columns, listed, meant
 from jaxeval.runs.layout import PICKS, ROLES, Layout, role
 from jaxeval.runs.normal import Rows, Unusable
@@ -156,6 +156,7 @@ def _choose(
             message += f"name it with {argument('column', {'model': 'NAME'})}"
         elif not wide:
             message = "expected columns model and score, or a column for each model"
+        message = message or _doubt(wide, layout, there)
         if message:
             raise DataError(message, table.source)
         return table, wide
@@ -176,6 +177,21 @@ def _choose(
             raise DataError(f"{argument('metric')}: expected {expected}", table.source)
         table = _only(table, "metric", there["metric"], [layout.metric])
     return table, [score]
+
+
+def _doubt(names: Sequence[str], layout: Layout, there: Mapping[str, str]) -> str:
+    """Says what is doubtful about columns that end in a metric, "" if nothing is.
+
+    The names may also be those of models: dice_loss and focal_loss.
+    """
+    ends = metrics.after_models(names)
+    if ends[1:] and not layout.models:
+        return f"columns end in several metrics ({listed(ends)}): name the models of one"
+    known = {metrics.higher_is_better(name) for name in names}
+    if known != {False} or layout.higher_is_better is not None or "metric" in there:
+        return ""
+    lower, higher = (argument("lower_is_better", lower) for lower in (True, False))
+    return f"columns end in {listed(ends)}: expected {lower}, or {higher} if models are named so"
 
 
 def _has_own(table: Columns, there: Mapping[str, str]) -> bool:
