@@ -11,7 +11,7 @@ from jaxeval.errors import ConfigError
 from jaxeval.parameters import NonNegative, Probability
 from jaxeval.report.comparison import Comparison
 from jaxeval.runs import logs as evaluations
-from jaxeval.runs import metrics, scores
+from jaxeval.runs import metrics, scales, scores
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import Rules
@@ -85,5 +85,5 @@ def _of_arrays(
         zeros = {name: np.nan_to_num(of.scores, nan=0.0) for name, of in data.models.items()}
         data = scores.from_arrays(zeros, **how)
     known = {name: of.scores[~np.isnan(of.scores)] for name, of in data.models.items()}
-    metrics.refuse_scales(known, data.metric, None, None, items=True)
+    scales.refuse_two(known, data.metric, None, None, items=True)
     return Scores("scores", _NAMES, (data,), missing)

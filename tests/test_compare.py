@@ -236,7 +236,7 @@ def test_what_a_design_cannot_say_is_warned_of(
     assert (said.lstrip("-") in " ".join(warnings)) != said.startswith("-")
 
 
-@pytest.mark.parametrize("repeat", ["repeat", "rep", "cv_repeat", "seed"])
+@pytest.mark.parametrize("repeat", ["repeat", "rep", "cv_repeat", "seed", "Resample"])
 def test_repeated_cross_validations_have_the_corrected_test(
     tmp_path: Path, capsys: pytest.CaptureFixture, repeat: str
 ) -> None:
@@ -247,7 +247,11 @@ def test_repeated_cross_validations_have_the_corrected_test(
     a = draw.normal(0.5, 0.1, gaps.shape)
     on = 4 * (repeat == "rep")
     rows = [f"{r},{f + on * r},{a[r, f]},{a[r, f] + gap}" for (r, f), gap in np.ndenumerate(gaps)]
-    path.write_text("\n".join([f"{repeat},fold,A,B", *rows]))
+    head = f"{repeat},fold,A,B"
+    if repeat == "Resample":  # of caret
+        head = "Resample,A,B"
+        rows = [re.sub("^(.),(.)", r"Fold\2.Rep\1", row) for row in rows]
+    path.write_text("\n".join([head, *rows]))
     tree = comparing.json_of(capsys, path, "--margin", "0.05")
     (pair,) = tree["pairs"]
     if repeat == "seed":
@@ -263,7 +267,7 @@ def test_repeated_cross_validations_have_the_corrected_test(
         comparing.main(path, "--ledger", "l")
     with pytest.raises(JaxevalError, match=r"cv\.csv: expected independent runs"):
         jaxeval.settle_table(path, "A", "B")
-    path.write_text("\n".join([f"{repeat},fold,A,B", *rows[::4]]))  # one fold of each
+    path.write_text("\n".join([head, *rows[::4]]))  # one fold of each
     assert comparing.json_of(capsys, path)["pairs"][0]["primary"] != "corrected_t"
     assert not any("alike" in line for line in tree["warnings"])
 

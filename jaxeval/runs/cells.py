@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from jaxeval.errors import DataError, argument, counted
-from jaxeval.runs import metrics, texts
+from jaxeval.runs import scales, texts
 from jaxeval.runs.columns import listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.metrics import Direction, Key
@@ -63,7 +63,7 @@ def fill(
         known = {model: m.scores[~np.isnan(m.scores)] for model, m in models.items()}
         known = {model: x for model, x in known.items() if len(x) > 2 or not rows.whole}
         source = None if rows.file else rows.source
-        metrics.refuse_scales(known, metric, rows.unit, source, items=not rows.whole)
+        scales.refuse_two(known, metric, rows.unit, source, items=not rows.whole)
     items = tuple(rows.item.name(k) for k in where[first].tolist())
     clusters = _clusters(rows, name, where, item, len(first))
     return DataSetScores(name, metric, *direction, models, items, rows.unit, clusters, kinds)

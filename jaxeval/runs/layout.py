@@ -28,8 +28,8 @@ _NAMES = {
         "lp domain env environment"
     ),
     "item": (
-        "item example doc document question sentence segment instance query utterance image "
-        "passage"
+        "item example doc document question sentence sent segment seg instance query qid "
+        "utterance utt image passage case patient"
     ),
     "resample": "resample bootstrap",
     "status": "status state",

@@ -3,7 +3,7 @@
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ _KNOWN = {
     "perplexity": "perplexity ppl",
     "number": "bleu sacrebleu chrf ter",  # from 0 to 100
 }
-_LOWER_UNITS = ("error rate", "bits", "nats", "perplexity")
+LOWER_UNITS = ("error rate", "bits", "nats", "perplexity")
 # metrics of any unit
 _LOWER = (
     "ter loss losses error err mse rmse mae mape mcd edit_distance negative_log_likelihood "
@@ -37,7 +37,7 @@ _LOWER = (
 _HIGHER = (
     "bleu sacrebleu chrf rouge rouge_l rouge_lsum meteor comet bleurt bertscore cider mcc auprc "
     "average_precision acc_norm correct pearson spearman pearsonr spearmanr kendall kappa r2 iou "
-    "miou dice"
+    "miou dice matthews_correlation"
 )
 _DIGITS = "0123456789"
 _STEP = 1e-4  # of a sum, for derivatives
@@ -54,17 +54,12 @@ _GAINS = re.compile(r"likelihoods?|log_?liks?|log_?probs?|informations?|gains?")
 # the sign of what follows is turned, or may be
 _TURNING = {"neg", "negative", "negated", "minus", "inverse", "inverted", "reciprocal"}
 _TURNING_FIRST = ("1", "one", "no")  # 1-wer and 1 - test_wer, but not zero_one_loss
-# metrics without an upper end, on any scale
-_UNBOUNDED = re.compile(
-    r"rewards?|returns?|throughput|speed|speedup|second|time|psnr|snr|elbo|likelihoods?"
-    r"|log_?probs?|informations?|gains?|ratio"
-)
 _ANY_SIGN = {"loss", "nat", "nll", "likelihood"}  # negative ones are of densities
 _UNIT_NAMES = tuple(_KNOWN)
 PERCENT = ("fraction", "error rate")  # stored from 0 to 1, shown in percent
 _UNITS = {"".join(words_of(of)): unit for unit, names in _KNOWN.items() for of in names.split()}
 _DIRECTIONS = {  # words of a name -> whether higher is better
-    **{name: unit not in _LOWER_UNITS for name, unit in _UNITS.items()},
+    **{name: unit not in LOWER_UNITS for name, unit in _UNITS.items()},
     **{"".join(words_of(name)): True for name in _HIGHER.split()},
     **{"".join(words_of(name)): False for name in _LOWER.split()},
 }
@@ -106,44 +101,6 @@ def refuse_points(name: str, difference: float, unit: str) -> None:
         raise ConfigError(f"{asked}: the scores are fractions; {points} {difference / 100:g}")
 
 
-def refuse_scales(
-    scores: Mapping[str, np.ndarray],
-    metric: str | None,
-    unit: str | None,
-    source: str | None,
-    *,
-    items: bool = False,
-) -> None:
-    """Raises DataError if one model's scores are fractions and another's are percent.
-
-    Fractions: all scores lie in [0, 1], one strictly between. Percent: all lie in (1, 100].
-    Scores of 0 are ignored. Only metrics of which higher is better are checked.
-
-    Args:
-      scores: model -> its scores.
-      unit: the unit that the source records; "number" switches the check off.
-      items: the scores are of items: 0 and 1 are fractions, and only well-known fractions count.
-    """
-    known_unit = unit_of(metric)
-    open_ended = _UNBOUNDED.search("_".join(_words(metric))) or known_unit in _LOWER_UNITS
-    if open_ended or unit not in (None, "", *PERCENT) or (items and known_unit != "fraction"):
-        return
-    known = {model: values[values != 0] for model, values in scores.items() if np.any(values)}
-    low = [m for m, x in known.items() if x.max() <= 1 and (items or 0 < x.min() < 1)]
-    high = [m for m, x in known.items() if x.max() > 1]
-    high = [m for m in high if items or (known[m].min() > 1 and known[m].max() <= 100)]
-    if known_unit == "fraction" and not items:  # both within a model, most of them fractions
-        mixed = [m for m, x in known.items() if 0 < np.median(x) < 1 and 10 < x.max() <= 100]
-        low, high = mixed or low, mixed or high
-    if low and high:
-        raise DataError(
-            f"the scores of {low[0]} look like fractions ({known[low[0]].min():g}), those of "
-            f"{high[0]} like percent ({known[high[0]].max():g}); expected one scale: multiply or "
-            "divide by 100, or, if they are on one scale, add a column unit with the value number",
-            source,
-        )
-
-
 def higher_is_better(metric: str | None, unit: str | None = None) -> bool | None:
     """Returns whether higher scores of a metric are better, by its name; None if unknown.
 
@@ -160,7 +117,7 @@ def higher_is_better(metric: str | None, unit: str | None = None) -> bool | None
             return None if unknown else known or False
         if name in _DIRECTIONS:
             return None if turned else _DIRECTIONS[name]
-    return False if _NEUTRAL.issuperset(_words(metric)) and unit in _LOWER_UNITS else None
+    return False if _NEUTRAL.issuperset(_words(metric)) and unit in LOWER_UNITS else None
 
 
 def resolve_direction(

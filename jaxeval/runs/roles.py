@@ -12,6 +12,7 @@ import numpy as np
 from jaxeval.errors import DataError, argument, counted
 from jaxeval.runs import normal, texts
 from jaxeval.runs.columns import Columns, is_text, known_numbers, listed
+from jaxeval.runs.cross_validation import are_folds
 from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout, item_roles, role, words_of
 from jaxeval.runs.metrics import higher_is_better, is_metric
 
@@ -84,8 +85,11 @@ def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
     taken = present(table, layout)
     used = {*taken.values(), *layout.columns.values(), *layout.models}
     free = [name for name in table.values if name not in used]
-    meant = ((of, name) for of, name in item_roles(free).items() if of not in taken)
-    known = {of: name for of, name in meant if of in (*AXES, "model", "status")}
+    meant = item_roles(free)
+    if "resample" in meant and are_folds(texts.encode(table[meant["resample"]]).names):
+        meant.setdefault("split", meant["resample"])  # of caret
+    meaning = (*AXES, "model", "status")
+    known = {of: name for of, name in meant.items() if of in meaning and of not in taken}
     if {*layout.models} & table.values.keys() or [*map(role, free)].count("model") > 1:
         known.pop("model", None)
     if "model" not in {**taken, **known}:

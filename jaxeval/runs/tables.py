@@ -5,20 +5,17 @@ import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import scipy
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import columns, cube, normal, roles, texts
+from jaxeval.runs import columns, cross_validation, cube, normal, roles, texts
 from jaxeval.runs.columns import Columns, listed, meant
-from jaxeval.runs.layout import PICKS, ROLES, Layout, role, words_of
+from jaxeval.runs.layout import PICKS, ROLES, Layout, role
 from jaxeval.runs.normal import Rows, Unusable
 from jaxeval.runs.scores import Scores, Status
 from jaxeval.runs.texts import Coded, constant, encode
 
 # columns of a table of runs: of Weights & Biases, of its API, of a tracker on this machine
 _RUNS = ("Name State Created", "Name State Runtime", "name _runtime", "Name status")
-_REPEATS = {"rep", "repeat", "repetition"}  # words of a column of cross-validations
-_CLEAR = 0.001  # p from where scores of one fold are called alike
 _SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
 
 
@@ -55,70 +52,10 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
 
 
 def _build(rows: Rows, layout: Layout) -> Scores:
-    rows, folds, overlap = _cross_validations(rows, layout)
+    rows, folds, overlap = cross_validation.find(rows, layout)
     if rows.labels:
         _join_runs(rows, layout)
     return dataclasses.replace(cube.build(rows, layout), folds=folds, overlap=overlap)
-
-
-def _cross_validations(rows: Rows, layout: Layout) -> tuple[Rows, bool, float]:
-    """Returns the rows, whether splits are folds of one cross-validation, and the overlap of more.
-
-    Fold 1 of another repeat is another split.
-    """
-    split, column = rows.labels.get("split"), layout.columns.get("split", "")
-    seed, repeat = rows.labels.get("seed"), layout.columns.get("seed", "")
-    named = role(column) == "split" and re.search("fold|cv", column, re.IGNORECASE)
-    if not split or not (named or all(re.match("fold|cv", x, re.IGNORECASE) for x in split.names)):
-        return rows, False, 0.0
-    repeated = seed and seed.names[1:] and {*words_of(repeat)} & _REPEATS
-    if not seed or not repeated or (count := _folds(rows.dataset, seed, split)) < 2:
-        return rows, True, 0.0
-    if (p := _p_alike(rows, seed, split)) == 0:
-        said = "all repeats have the same scores: they count as one cross-validation"
-        return dataclasses.replace(rows, warnings=(*rows.warnings, said)), True, 0.0
-    said = "scores of a fold are alike in all repeats, as where these have the same folds"
-    warnings = (*rows.warnings, *[f"{said}: then name their column seed"] * (p <= _CLEAR))
-    names = tuple(f"{a}/{b}" for a in seed.names for b in split.names)
-    codes = seed.codes.astype(np.int64) * len(split.names) + split.codes
-    labels = {"split": Coded(names, codes)}
-    return dataclasses.replace(rows, labels=labels, warnings=warnings), False, 1 / (count - 1)
-
-
-def _p_alike(rows: Rows, repeat: Coded, fold: Coded) -> float:
-    """p that folds of one number are no more alike than others (F test); 0 if all are equal.
-
-    Scores are summed over models, which share a fold.
-    """
-    found = []
-    for data_set in range(len(rows.dataset.names)):
-        here = rows.dataset.codes == data_set
-        table, counts = np.zeros((2, len(repeat.names), len(fold.names)))
-        cells = repeat.codes[here], fold.codes[here]
-        np.add.at(table, cells, rows.score[here])
-        np.add.at(counts, cells, 1)
-        table = table[:, np.isfinite(table).all(axis=0) & (counts == counts.max()).all(axis=0)]
-        repeats, folds = table.shape
-        if min(repeats, folds) < 2 or not np.ptp(table):
-            found.append(1.0)
-        elif not np.ptp(table, axis=0).any():
-            found.append(0.0)
-        else:
-            rest = table - table.mean(axis=1, keepdims=True)
-            effect = rest.mean(axis=0)
-            between, within = folds - 1, (folds - 1) * (repeats - 1)
-            ratio = repeats * (repeats - 1) * np.sum(effect**2) / np.sum((rest - effect) ** 2)
-            found.append(max(1e-300, float(scipy.special.fdtrc(between, within, ratio))))
-    return max(found) and min(found) * len(found)
-
-
-def _folds(dataset: Coded, repeat: Coded, fold: Coded) -> int:
-    """The number of folds of a repeat, which may number them on; the fewest of all data sets."""
-    within = texts.pair_codes(dataset.codes, repeat.codes)
-    each = np.unique(np.stack([dataset.codes, within, fold.codes]), axis=1)
-    _, first, counts = np.unique(each[1], return_index=True, return_counts=True)
-    of = each[0, first]
-    return int(min(counts[of == data_set].max() for data_set in {*of.tolist()}))
 
 
 def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
@@ -139,6 +76,11 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
 
     asked = layout.higher_is_better
     higher, says, _ = normal.column_direction(values, name, table.source, asked, who)
+    metric, warnings = coded("metric", name or ""), tuple[str, ...]()
+    if len(metric.names) > 1:
+        said = f"data sets have different metrics ({listed(metric.names)})"
+        warnings = (f"{said}; a mean over data sets mixes them",)
+        metric = coded("none")
     ended = coded("status")
     failed = ended.among(filter(normal.is_failed, ended.names))
     score, unusable = _parse(table, scores, layout, failed)
@@ -150,7 +92,7 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
         table.source,
         model=model,
         dataset=coded("dataset"),
-        metric=coded("metric", name or ""),
+        metric=metric,
         item=constant("", len(score)),
         run=np.arange(len(score), dtype=np.int32),
         score=score,
@@ -162,6 +104,7 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
         unit=next((str(unit) for unit in values.get("unit", ())), None),
         ended=ended,
         unusable=unusable,
+        warnings=warnings,
     )
 
 
@@ -224,7 +167,7 @@ def _choose(
     table[score]
     table = _only(table, "model", there["model"], layout.models)
     if layout.metric is None and "metric" in there:
-        if len(known := encode(table[there["metric"]]).names) > 1:
+        if len(known := encode(table[there["metric"]]).names) > 1 and not _has_own(table, there):
             advice = f"choose one with {argument('metric', 'NAME')}"
             raise DataError(f"several metrics ({listed(known)}); {advice}", table.source)
     elif layout.metric is not None:
@@ -233,6 +176,15 @@ def _choose(
             raise DataError(f"{argument('metric')}: expected {expected}", table.source)
         table = _only(table, "metric", there["metric"], [layout.metric])
     return table, [score]
+
+
+def _has_own(table: Columns, there: Mapping[str, str]) -> bool:
+    """True if each data set has one metric, as the tasks of GLUE."""
+    if "dataset" not in there:
+        return False
+    data_sets, metric = (encode(table[there[role]]).codes for role in ("dataset", "metric"))
+    pairs = texts.dense(texts.pair_codes(data_sets, metric))
+    return bool(pairs.max() == texts.dense(data_sets).max())
 
 
 def _only(table: Columns, role: str, column: str, names: Sequence[str]) -> Columns:

@@ -125,6 +125,14 @@ def test_fractions_beside_percent(
         assert sources.read(records).metric == ("" if metric == "score" else metric)
 
 
+def test_scores_around_one_are_of_one_scale() -> None:
+    """Dies if human-normalised scores of .97 and 1.02 cannot be compared."""
+    around = [0.96, 0.97, 0.98], [1.01, 1.02, 1.03]
+    assert sources.read(_records("human_normalized_score", *around)).models == ("A", "B")
+    with pytest.raises(DataError, match="like percent"):
+        sources.read(_records("accuracy", *around))
+
+
 def test_differences_in_points_of_fractions() -> None:
     """Dies if 3 is 300 points, or is refused of percentages and of what are no fractions."""
     for unit, stored in (("f1", 0.9), ("wer", 0.2)):
