@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from jaxeval import files
+from jaxeval import state_files
 from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.bandits.confidence import Confident
 from jaxeval.bandits.rules import Answer, Rule, State
@@ -224,7 +224,7 @@ def recorded(
     if path is None:
         yield {}, lambda: None
         return
-    with files.open_state(path, "selection", {"evaluator": source}) as file:
+    with state_files.open_state(path, "selection", {"evaluator": source}) as file:
         tree = file.read() or {}
         with file.parsing():
             scores = {(m, int(k)): float(x) for m, of in tree.items() for k, x in of.items()}

@@ -100,7 +100,13 @@ def build(settings: PairData, batch_size: int) -> corpora.WordCorpus:
     for bucket, _, arrays in zip(*laid, strict=True):
         arrays["labels"] = np.array([labels.index(pairs[row].label) for row in bucket], np.int32)
     return corpora.WordCorpus.laid_out(
-        *(settings, table, parts, laid, {}, "pairs", items),
+        settings,
+        table,
+        rows=parts,
+        laid=laid,
+        shared={},
+        noun="pairs",
+        items=items,
         labels=labels,
         saved={"labels": labels},
         facts={"labels": labels},

@@ -110,7 +110,13 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
     if settings.vocabulary == "all":
         sizes = np.maximum(sizes, groups.most_rows())
     return corpora.WordCorpus.laid_out(
-        *(settings, table, by_part, laid, {}, settings.rows, parts),
+        settings,
+        table,
+        rows=by_part,
+        laid=laid,
+        shared={},
+        noun=settings.rows,
+        items=parts,
         labels=labels,
         saved={"labels": labels, "targeted": read.targeted, "tokenised": read.tokenised},
         facts={"labels": labels, "padded_targets": [shape.targets for shape in laid.shapes]},

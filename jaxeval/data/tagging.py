@@ -118,7 +118,13 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
     characters = words.characters(forms, letters, settings.max_characters)
     shared = {"characters": characters, **words.shapes(forms)}
     return corpora.WordCorpus.laid_out(
-        *(settings, table, parts, laid, shared, "sentences", items),
+        settings,
+        table,
+        rows=parts,
+        laid=laid,
+        shared=shared,
+        noun="sentences",
+        items=items,
         labels=labels,
         saved={
             "labels": predicted,

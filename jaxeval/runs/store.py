@@ -203,9 +203,11 @@ class Store(contextlib.AbstractContextManager["Store"]):
         for row in self._select(
             f"{query} ORDER BY seed, split, repeat, hparams", experiment, part
         ):
-            names, packed, items = tuple(json.loads(row[6])), row[7], row[8]
+            *member, encoded_names, packed, items = row
+            names = tuple(json.loads(encoded_names))
             counts = np.frombuffer(zlib.decompress(packed), "<f4").reshape(items, len(names))
-            unpacked.append(records.Outcomes(*(*row[:6], names, counts)))
+            fields = (*member, names, counts)
+            unpacked.append(records.Outcomes(*fields))
         return unpacked
 
     def ended(self, experiment: str, pause: int = 0) -> dict[MemberKey, records.MemberResult]:

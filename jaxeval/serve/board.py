@@ -240,9 +240,15 @@ class Board:
             if not target.with_suffix(".json").exists():  # which is written last
                 if len(os.listdir(target.parent)) > _MOST_SHOWN:
                     self._forget_pages()
-                about = {"names": names, "baseline": names.get(self.baseline, ""), "mode": mode}
-                where = {"folder": str(self.folder / "vectors"), "target": str(target)}
-                await self.ask(work, **about, **where, **page)
+                await self.ask(
+                    work,
+                    names=names,
+                    baseline=names.get(self.baseline, ""),
+                    mode=mode,
+                    folder=str(self.folder / "vectors"),
+                    target=str(target),
+                    **page,
+                )
                 if not all(self.find("vectors", each) for each in names):
                     self._forget_pages()  # a submission was deleted meanwhile
                     raise HTTPException(404, "no such submission; it may have been deleted")

@@ -10,11 +10,12 @@ from jaxeval.report.comparison import claims, words
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.normal import is_failed
 from jaxeval.stats import describe, on
+from jaxeval.stats.boards import Board
 from jaxeval.stats.failures import Failures, failed_runs
 from jaxeval.stats.pairs import FEW_DATA_SETS, Pair
 from jaxeval.stats.power import Primary
 from jaxeval.stats.samples import FEWEST, Copies
-from jaxeval.stats.study import Board, RunDesign, Study, decision
+from jaxeval.stats.study import RunDesign, Study, decision
 
 # how sentences start that do not start with a name
 _OPENINGS = (

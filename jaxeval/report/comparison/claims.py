@@ -8,11 +8,12 @@ from jaxeval.report.comparison import words
 from jaxeval.report.comparison.words import CHANCE, OVER, TESTS
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import Effect, Rules, describe, on
+from jaxeval.stats.boards import Board
 from jaxeval.stats.datasets import Across, Ranking
 from jaxeval.stats.pairs import FEW_DATA_SETS, Pair, RunScores
 from jaxeval.stats.planning import POWER
 from jaxeval.stats.single_models import SinglePair
-from jaxeval.stats.study import Board, Study
+from jaxeval.stats.study import Study
 
 _NO_CONCLUSION = f"no conclusion can be drawn, which takes at least {FEW_DATA_SETS}"
 _KNOWN_BEST = " of the pair known best"
