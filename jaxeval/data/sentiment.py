@@ -150,8 +150,7 @@ def _read(settings: SentimentData) -> _Texts:
         return _Texts(drawn, dict.fromkeys(splits.PARTS, "generated corpus"), True, True)
     files = text.find_parts(source, "data.source", ("train",), alone=True)
     formats = {
-        part: text.detect_format(file, source.format, SUFFIXES, FORMATS)
-        for part, file in files.items()
+        p: text.detect_format(f, source.format, SUFFIXES, FORMATS) for p, f in files.items()
     }
     parts = {part: FORMATS[formats[part]](file) for part, file in files.items()}
     targeted = {part: texts[0].targeted for part, texts in parts.items()}
@@ -161,9 +160,8 @@ def _read(settings: SentimentData) -> _Texts:
     for part, fraction in (("test", settings.test_fraction), ("dev", settings.dev_fraction)):
         if part not in files:
             parts["train"], parts[part] = _draw(source, parts["train"], part, fraction)
-            drawn_by = f"drawn by data.source.seed {source.seed}"
             said = f"{part}: the files have none; it is {100 * fraction:.0f} % of train's texts"
-            remarks.insert(0, f"{said}, {drawn_by}")
+            remarks.insert(0, f"{said}, drawn by data.source.seed {source.seed}")
     return _Texts(
         {part: parts[part] for part in splits.PARTS},
         {part: files.get(part, files["train"]) for part in splits.PARTS},
