@@ -22,7 +22,7 @@ from jaxeval.errors import DataError
 
 _Column = Annotated[int, pydantic.Field(ge=-(2**16), le=2**16)]
 _ADVICE = (
-    "; a tagger reads one word a line, alone or in columns (by tabs) as in training, and a "
+    "; a tagger reads one word per line, alone or in columns (by tabs) as in training, and a "
     "blank line after each sentence: cut running text into words first"
 )
 

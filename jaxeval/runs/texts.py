@@ -83,7 +83,7 @@ class Cells(Sequence[str]):
 
     @functools.cached_property
     def floats(self) -> np.ndarray:
-        """The cells as float64; NaN for anything that is no number."""
+        """The cells as float64; NaN for anything that is not a number."""
         import pyarrow
 
         with contextlib.suppress(pyarrow.ArrowInvalid):
@@ -245,7 +245,7 @@ def join(columns: Sequence[Coded]) -> Coded:
 
 
 def to_floats(values: Sequence[object]) -> np.ndarray:
-    """Converts values to float64; NaN for anything that is no number (a bool, the text 1_0)."""
+    """Converts values to float64; NaN for anything that is not a number (a bool, the text 1_0)."""
     if isinstance(values, Cells):
         return values.floats
     if isinstance(values, Coded):

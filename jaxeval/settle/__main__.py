@@ -81,7 +81,7 @@ def settle(
     if ledger is None:
         for name, value in (("correction", correction), ("again", again), ("note", note)):
             if value not in ("none", False, ""):
-                needed = f"{argument(name, value)}: expected a ledger too, which keeps it"
+                needed = f"{argument(name, value)}: needs a ledger, which keeps it"
                 raise ConfigError(f"{needed}; add {argument('ledger', 'settle.db')}")
     launcher = launchers.prepare(launch)
     import jax

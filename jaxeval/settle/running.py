@@ -65,7 +65,7 @@ class _OpenComparison(NamedTuple):
         of, before = self.comparison, []
         if of.verdict in ledger.DECIDED:
             flag = argument("again", True)
-            before.append(f"settled before; {flag} settles it anew, with fresh seeds")
+            before.append(f"settled before; {flag} settles it again, with fresh seeds")
         if of.level < of.settings["alpha"]:
             before.append(f"comparison {of.number} of its ledger, at level {of.level:.2g}")
         about = {"notes": [*before, *notes], "unit": self.unit, "seconds": self.spent}

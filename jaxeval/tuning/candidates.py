@@ -189,13 +189,13 @@ def _plain(distribution: Distribution, value: Any) -> Any:
 
 
 def refuse_others(space: Space, history: History) -> None:
-    """Raises DataError if an evaluation of a history is no setting of the space."""
+    """Raises DataError if an evaluation of a history is not a setting of the space."""
     for evaluation in history.evaluations:
         try:
             setting(space, evaluation.values)
         except ConfigError:
             raise DataError(
-                f"history: evaluation {evaluation.number} is no setting of the space: "
+                f"history: evaluation {evaluation.number} is not a setting of the space: "
                 f"{dict(evaluation.values)}"
             ) from None
 

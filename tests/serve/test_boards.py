@@ -52,7 +52,7 @@ def test_the_leaderboard_is_that_of_one_command(ranked: tuple[TestClient, Any]) 
         assert [row["name"] for row in lines] == [row["name"] for row in told["rows"]]
         page = site.get(f"/vectors?mode={mode}").text
         best, _ = sorted(("good", "alike"), key=lambda n: -scores[n].mean())
-        assert f"{best} scores best" in page and "cannot be told from it" in page
+        assert f"{best} scores best" in page and "cannot be told apart from it" in page
         boxes = [of["value"] for _, of in _Tags(page).tags if of.get("type") == "checkbox"]
         assert boxes == [row["id"] for row in told["rows"]]
 
