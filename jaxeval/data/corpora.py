@@ -78,9 +78,9 @@ class WordCorpus(Source):
         table: WordTable,
         rows: Mapping[str, Sequence[Any]],
         bucketed: BucketedRows,
-        shared: Mapping[str, np.ndarray],
         noun: str,
         items: Mapping[str, Any],
+        shared: Mapping[str, np.ndarray] | None = None,
         **more: Any,
     ) -> "WordCorpus":
         """Returns a corpus of rows in buckets.
@@ -99,7 +99,7 @@ class WordCorpus(Source):
             pretrained=table.fingerprint,
             name=settings.source.path or f"generated, seed {settings.source.seed}",
             fingerprint=splits.fingerprint(items),
-            corpus=Corpus(tuple(bucketed.columns), {**table.shared(), **shared}),
+            corpus=Corpus(tuple(bucketed.columns), {**table.shared(), **(shared or {})}),
             given_split=splits.given(rows, bucketed.rows),
             positions=bucketed.rows,
             **{**more, "facts": {noun: sizes, **more["facts"], "padded_widths": widths}},

@@ -104,7 +104,6 @@ def build(settings: PairData, batch_size: int) -> corpora.WordCorpus:
         table,
         rows=parts,
         bucketed=bucketed,
-        shared={},
         noun="pairs",
         items=items,
         labels=labels,

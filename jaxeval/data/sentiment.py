@@ -99,7 +99,6 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
     in_words, targets = {"forms": [row.words for row in rows]}, _most_targets(rows)
     bucketed = buckets.words_to_buckets(in_words, forms, batch_size, settings, targets)
     _add_targets(bucketed, rows, labels)
-    given = splits.given(by_part, bucketed.rows)
     groups = splits.collect(
         [row.words for row in rows],
         [[target.label for target in row.targets] for row in rows],
@@ -107,15 +106,14 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
         bucketed.rows,
         (settings.dev_fraction, settings.test_fraction) if settings.split == "block" else None,
     )
-    sizes = np.array([[len(own) for own in given[part]] for part in splits.PARTS])
-    if settings.vocabulary == "all":
-        sizes = np.maximum(sizes, groups.most_rows())
+    given = splits.given(by_part, bucketed.rows).values()
+    least = groups.most_rows() if settings.vocabulary == "all" else 0
+    sizes = np.maximum([[len(own) for own in part] for part in given], least)
     return corpora.WordCorpus.from_rows(
         settings,
         table,
         rows=by_part,
         bucketed=bucketed,
-        shared={},
         noun=settings.rows,
         items=parts,
         labels=labels,
@@ -160,8 +158,8 @@ def _read(settings: SentimentData) -> _Texts:
     for part, fraction in (("test", settings.test_fraction), ("dev", settings.dev_fraction)):
         if part not in files:
             parts["train"], parts[part] = _draw(source, parts["train"], part, fraction)
-            said = f"{part}: the files have none; it is {100 * fraction:.0f} % of train's texts"
-            remarks.insert(0, f"{said}, drawn by data.source.seed {source.seed}")
+            share = f"{100 * fraction:.0f} % of train's texts, drawn by data.source.seed"
+            remarks.insert(0, f"{part}: the files have none; it is {share} {source.seed}")
     return _Texts(
         {part: parts[part] for part in splits.PARTS},
         {part: files.get(part, files["train"]) for part in splits.PARTS},
@@ -205,8 +203,8 @@ def _findings(
     counts = {p: Counter(target.label for _, target in own) for p, own in targets.items()}
     classes = {part: dict(sorted(own.items())) for part, own in counts.items()}
     texts = {part: len(own) for part, own in parts.items()}
-    what = "targets" if read.targeted else "texts"
-    warnings = corpora.repeats(targets, settings.source.path, what)
+    noun = "targets" if read.targeted else "texts"
+    warnings = corpora.repeats(targets, settings.source.path, noun)
     return Findings({"texts": texts, "classes": classes}, read.remarks, warnings)
 
 
@@ -231,12 +229,9 @@ def _most_targets(rows: Sequence[Sentence]) -> list[int]:
 
 def _add_targets(bucketed: BucketedRows, rows: Sequence[Sentence], labels: Sequence[str]) -> None:
     """Adds the arrays start, end, targets and labels to buckets of rows."""
-    numbered = {label: number for number, label in enumerate(labels)}  # others are unlabelled
+    ids = {label: number for number, label in enumerate(labels)}  # others are unlabelled
     for bucket, shape, arrays in zip(*bucketed, strict=True):
-        each = [
-            [(t.start, t.end, numbered.get(t.label, 0)) for t in rows[row].targets]
-            for row in bucket
-        ]
+        each = [[(t.start, t.end, ids.get(t.label, 0)) for t in rows[k].targets] for k in bucket]
         columns = [[[target[k] for target in own] for own in each] for k in range(3)]
         start, end, classes = (buckets.pad(column, shape.targets) for column in columns)
         arrays |= {"start": start, "end": end, "targets": buckets.count(each), "labels": classes}
