@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from jaxeval import tuning
+    from jaxeval.ablation import ablation
     from jaxeval.compare import compare, compare_items, compare_logs
     from jaxeval.configs import configs, configs_keys
     from jaxeval.errors import JaxevalError
@@ -43,11 +44,12 @@ if TYPE_CHECKING:
         settle_table,
     )
     from jaxeval.sources import read_scores
-    from jaxeval.train import ablation, sweep, train
+    from jaxeval.train import sweep, train
     from jaxeval.tune.__main__ import tune, tune_command
     from jaxeval.vectors.__main__ import vectors_analogies, vectors_similarity, vectors_svd
 
 _NAMES = {  # module -> names that it defines; VERB_NAME is a subcommand of a verb
+    "ablation": "ablation",
     "compare": "compare compare_items compare_logs",
     "configs": "configs configs_keys",
     "errors": "JaxevalError",
@@ -67,7 +69,7 @@ _NAMES = {  # module -> names that it defines; VERB_NAME is a subcommand of a ve
     "serve.__main__": "serve serve_board",
     "settle.__main__": "settle settle_command settle_table settle_self settle_report",
     "sources": "read_scores",
-    "train": "ablation sweep train",
+    "train": "sweep train",
     "tune.__main__": "tune tune_command",
     "vectors.__main__": "vectors_similarity vectors_analogies vectors_svd",
 }

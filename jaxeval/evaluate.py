@@ -47,10 +47,8 @@ def evaluate(
     over dropout masks, or by dynamic evaluation. `compare` reads the file that --json writes.
 
     Args:
-      seeds: N (seeds 1 to N) or a list such as 3,5,8 (default: 8; with --experiment, all that were
-        saved).
-      experiment: an experiment instead of CONFIG: its name, or at least the first 4 digits of its
-        id.
+      seeds: N (seeds 1 to N) or a list such as 3,5,8 (default: 8; with --experiment, all saved).
+      experiment: instead of CONFIG: an experiment's name, or 4 or more first digits of its id.
       part: part of the data to score.
       input: file to score instead, in the format of the training data, with labels.
       streams: language: numbers of streams (default: 1, and that of the recorded scores).
@@ -74,7 +72,7 @@ def evaluate(
     if temperature is not None and temperature != "search":
         temperature = _number("temperature", temperature, 100)
     backend.prepare()
-    from jaxeval import studies
+    from jaxeval import observe, studies
     from jaxeval.studies import cohorts, prepared, saved
 
     source, found = config, parameters.numbers(_SEEDS)
@@ -85,7 +83,9 @@ def evaluate(
     trials = prepared.seeds_by_splits(whole, parameters.numbers(seeds or found))
     (cohort,) = cohorts.by_program(cohorts.entries(trials, studies.Session().loader))
     models = saved.load(cohort, Path(out))
-    models = models if input is None else saved.with_test_file(models, str(input))
+    if input is not None:
+        models, told = saved.with_test_file(models, str(input))
+        observe.say_findings((), () if quiet else told)
     conditions: Iterator[Condition | None] = iter([None])  # as in training
     if whole.task == "language":
         conditions = _conditions(models, rows, temperature, mean, samples or _MASKS, dynamic)
@@ -188,7 +188,7 @@ def _scored(
             }
             for member, by_metric in zip(models.members, scores, strict=True)
         ]
-        cli.say(condition_line(rows, named), quiet)
+        cli.say(condition_line(rows, named), quiet or condition is None)
     return Evaluation(rows)
 
 
@@ -255,10 +255,9 @@ def predict(
         options = Options(which == "vote", n_best, beam, max_length, whole)
         lines = saved.predictions(used, file, options)
     text = "".join(f"{line}\n" for line in lines)
-    if target is None:
-        return text
-    files.write_out(target, text)
-    return ""
+    if target is not None:
+        files.write_out(target, text)
+    return text if target is None else ""
 
 
 def _describe(used: "Sequence[ModelFile]", found: int) -> str:

@@ -1,7 +1,6 @@
-"""Files that are written whole or not at all, lock files, and states of work that is resumed."""
+"""Files that are written whole or not at all, lock files, and SQLite databases."""
 
 import contextlib
-import dataclasses
 import errno
 import fcntl
 import functools
@@ -16,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from jaxeval import errors
 from jaxeval.errors import ConfigError, RunError, argument
 
 if TYPE_CHECKING:
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
 
 # what a JSON file holds
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
-_Head = Mapping[str, Mapping[str, Json]]  # says which work a state is of
-RECORDED = "what has been trained is in the runs database, and is not trained again"
 
 _TEMPORARY = ".jaxeval."  # without the name, which may be as long as names may be
 _SECONDS_LEFT = 10.0  # age of a temporary file that nobody writes any more
@@ -194,15 +190,21 @@ def connect(file: Path | None, write: bool = False) -> "sqlite3.Connection":
     """
     import sqlite3
 
-    how: Any = {"uri": True, "isolation_level": None, "check_same_thread": False}
-    how |= {"timeout": 60, "detect_types": sqlite3.PARSE_DECLTYPES}
-    if file is None:
-        return sqlite3.connect(":memory:", **how)
-    effective = os.access in os.supports_effective_ids
-    sealed = not os.access(file.parent, os.W_OK, effective_ids=effective)
-    log = file.with_name(f"{file.name}-wal")
-    query = "?immutable=1" if sealed and not write and not log.exists() else ""
-    return sqlite3.connect(f"{file.absolute().as_uri()}{query}", **how)
+    target = ":memory:"
+    if file is not None:
+        effective = os.access in os.supports_effective_ids
+        sealed = not os.access(file.parent, os.W_OK, effective_ids=effective)
+        log = file.with_name(f"{file.name}-wal")
+        query = "?immutable=1" if sealed and not write and not log.exists() else ""
+        target = f"{file.absolute().as_uri()}{query}"
+    return sqlite3.connect(
+        target,
+        timeout=60,
+        detect_types=sqlite3.PARSE_DECLTYPES,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=True,
+    )
 
 
 def write_json(target: str, content: object) -> None:
@@ -233,66 +235,3 @@ def write_text(path: Path, text: str) -> None:
     """Writes a file whole or not at all; a missing folder is made."""
     with replacing(path, "w") as stream:
         stream.write(text)
-
-
-@dataclasses.dataclass(frozen=True)
-class StateFile:
-    """The state of some work, in a file that this process holds."""
-
-    path: Path
-    work: str  # for messages, such as "selection"
-    head: _Head
-
-    def read(self) -> Any:
-        """Reads the state; None if there is no file yet.
-
-        Raises ConfigError: the file is damaged, or is the state of other work.
-        """
-        if not self.path.exists():
-            return None
-        with self.parsing():
-            tree = json.loads(self.path.read_text(encoding="utf-8"))
-            known, body = {part: dict(tree[part]) for part in self.head}, tree["state"]
-        for part, mine in self.head.items():
-            for key in mine:
-                self._refuse_other(key, mine[key], known[part].get(key))
-        return body
-
-    def write(self, body: Json) -> None:
-        """Replaces the file."""
-        whole = json.dumps({**self.head, "state": body}, indent=1, allow_nan=False)
-        write_text(self.path, whole + "\n")
-
-    def _refuse_other(self, what: str, mine: Json, known: Json) -> None:
-        """Refuses another value, or a table in another order, as of a search space."""
-        if mine != known:
-            difference = f"{what} {known}, not {mine}"
-        elif isinstance(mine, Mapping) and isinstance(known, Mapping) and [*mine] != [*known]:
-            difference = f"{what} in the order {', '.join(known)}, not {', '.join(mine)}"
-        else:
-            return
-        raise ConfigError(
-            f"{self.path} holds a {self.work} with {difference}; give another "
-            f"{argument('state')}, or delete this file"
-        )
-
-    def parsing(self) -> contextlib.AbstractContextManager[None]:
-        """Turns errors of reading the state into a ConfigError with a remedy."""
-        of_command = "command" in self.head.get("evaluator", {})
-        after = "the command then runs again" if of_command else RECORDED
-        return errors.parsing(
-            f"not the state of a {self.work}",
-            self.path,
-            error=ConfigError,
-            passing=(MemoryError,),
-            then=f"; give another {argument('state')}, "
-            f"or delete this one if it was damaged: {after}",
-        )
-
-
-@contextlib.contextmanager
-def open_state(path: Path, work: str, head: _Head) -> Iterator[StateFile]:
-    """Holds the state file of some work; raises RunError if another process works on it."""
-    plain = json.loads(json.dumps(head))  # tuples are lists in JSON
-    with locked(lock_of(path, "state"), f"{path}: another process works on this {work}"):
-        yield StateFile(path, work, plain)

@@ -106,7 +106,9 @@ def _by_seed(scores: Sequence[Sequence[float | None]]) -> "tuple[variances.Neste
 
     whole = [[score for score in of if score is not None] for of in scores if None not in of]
     if len(whole) < 2:
-        raise DataError(f"noise: {counted(len(whole), 'seed')} with scores of all runs; 2 needed")
+        few = f"noise: {counted(len(whole), 'seed')} with scores of all runs; 2 needed"
+        none = sum(score is None for of in scores for score in of)
+        raise DataError(f"{few} ({none} of {sum(map(len, scores))} runs have none)")
     lost = len(scores) - len(whole)
     said = f"{counted(lost, 'seed')} left out, for a run without a score" if lost else ""
     return variances.nested(whole), said

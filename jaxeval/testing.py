@@ -1,5 +1,6 @@
 """Assertions for tests of models, such as pytest's: `assert_better(a, b, margin=...)`."""
 
+import functools
 from collections.abc import Collection, Sequence
 from os import PathLike
 from typing import Any
@@ -53,8 +54,6 @@ def assert_better(
       ConfigError, DataError: what cannot be compared.
     """
     __tracebackhide__ = True  # pytest shows the caller's line
-    factors, level = None if over is None else stats.parse_over(over), 1 - alpha
-    how: Any = {"margin": margin or None, "confidence": level, "over": factors}
     of_paths = [isinstance(each, str | PathLike) for each in (a, b)]
     if any(of_paths) and not all(of_paths):
         raise ConfigError("assert_better: expected two paths or two arrays of scores")
@@ -64,7 +63,13 @@ def assert_better(
         read_scores = evaluations.read([f"a={a}", f"b={b}"], layout)
     else:
         read_scores = _of_arrays(a, b, clusters, metric, lower_is_better, missing)
-    rules = Rules(alpha, **how, complete=missing == "error")
+    rules = Rules(
+        alpha,
+        margin=margin or None,
+        confidence=1 - alpha,
+        over=None if over is None else stats.parse_over(over),
+        complete=missing == "error",
+    )
     found = Comparison(study(read_scores, rules), gate=True)
     if found.outcome != "better":
         shown = found.document()
@@ -76,14 +81,19 @@ def _of_arrays(
     a: Any, b: Any, labels: Any, metric: str | None, lower: bool | None, missing: Any
 ) -> Scores:
     higher = metrics.higher_is_better(metric) if lower is None else not lower
-    how: Any = {"metric": metric or "score", "higher_is_better": higher is not False}
-    how |= {"direction": "assumed" if higher is None else "recorded", "clusters": labels}
-    data = scores.from_arrays(dict(zip(_NAMES, (a, b), strict=True)), **how)
+    from_arrays = functools.partial(
+        scores.from_arrays,
+        metric=metric or "score",
+        higher_is_better=higher is not False,
+        direction="assumed" if higher is None else "recorded",
+        clusters=labels,
+    )
+    data = from_arrays(dict(zip(_NAMES, (a, b), strict=True)))
     if missing == "zero":
         if higher is False:
             raise ConfigError("assert_better: missing='zero' would be the best; expected 'drop'")
         zeros = {name: np.nan_to_num(of.scores, nan=0.0) for name, of in data.models.items()}
-        data = scores.from_arrays(zeros, **how)
+        data = from_arrays(zeros)
     known = {name: of.scores[~np.isnan(of.scores)] for name, of in data.models.items()}
     scales.refuse_two(known, data.metric, None, None, items=True)
     return Scores("scores", _NAMES, (data,), missing)

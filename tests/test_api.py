@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import jaxeval
-from jaxeval import errors, files
+from jaxeval import errors, state_files
 from jaxeval.studies import running
 from tests import from_python
 from tests.from_python import TOY, A, B, compare
@@ -213,7 +213,7 @@ def test_a_commands_scores_are_nowhere_else(tmp_path: Path) -> None:
     path.write_text("{")
     head = {"evaluator": {"command": "./train.sh"}}
     with (
-        files.open_state(path, "search", head) as file,
+        state_files.open_state(path, "search", head) as file,
         pytest.raises(errors.ConfigError, match="if it was damaged: the command then runs"),
     ):
         file.read()

@@ -110,7 +110,7 @@ def _check(words: list[str]) -> None:
     if not _stands_for_one(given.get("space") or "NONE"):
         space.load(given["space"])[0]
     if not _stands_for_one(given.get("variants") or "NONE"):
-        importlib.import_module("jaxeval.train")._read_variants(given["variants"])
+        importlib.import_module("jaxeval.ablation")._read_variants(given["variants"])
 
 
 def _stands_for_one(name: str | None) -> bool:

@@ -10,7 +10,7 @@ from typing import TypeGuard
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "jaxeval"
-SHARED = {"contracts", "errors", "files", "backend", "config", "cli", "parameters"}
+SHARED = {"contracts", "errors", "files", "state_files", "backend", "config", "cli", "parameters"}
 ROOMS = [  # downstream only
     # a task's config holds the trainer's settings
     *("data", "models", "population", "tasks", "runs", "space", "studies", "stats", "vectors"),
@@ -22,7 +22,7 @@ OF_ROOMS_VERBS = {("__main__.py",), ("options.py",)}
 API = {"__init__"}  # of `import jaxeval`, which imports none of it before its first use
 FOR_TESTS = {"testing"}  # of others
 VERBS = {
-    *("train", "evaluate", "noise", "plan", "neighbourhood", "compare"),
+    *("train", "ablation", "evaluate", "noise", "plan", "neighbourhood", "compare"),
     *("options", "select", "serve", "mirror", "settle", "tune", "judge", "configs"),
     *("__main__", "vectors.__main__", "observe", "results"),
 }

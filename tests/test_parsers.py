@@ -156,7 +156,7 @@ def test_help_is_the_docstring(capsys: pytest.CaptureFixture[str]) -> None:
         "Searches 100 % of a space.",
         "how many, in all",
         "search list        Lists files.",
-        "(0.05)",
+        "(default: 0.05)",
     ):
         assert words in said
     assert "--trials 3" in said and "Raises" not in said and "--quiet" not in said

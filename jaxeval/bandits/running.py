@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from jaxeval import files
+from jaxeval import state_files
 from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.bandits.confidence import Confident
 from jaxeval.bandits.rules import Answer, Rule, State
@@ -197,7 +197,9 @@ def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
             if state.begun(model) + times[model] > most:
                 if confident:
                     return state, rule.leading(state, spent(model, most))
-                said = f"more scores of {model} are asked for than there are; spend less"
+                said = (
+                    f"the rule needs more scores of {model} than there are; give a smaller budget"
+                )
                 raise DataError(f"budget: {said}")
         for model in models:
             number = state.begun(model) + 1
@@ -209,7 +211,7 @@ def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
 
 def spent(model: str, most: float) -> str:
     """Returns the reason why a replay ends before its rule does."""
-    return f"more scores of {model} are asked for than the {most:.0f} recorded"
+    return f"the rule needs more scores of {model} than the {most:.0f} recorded"
 
 
 @contextlib.contextmanager
@@ -224,7 +226,7 @@ def recorded(
     if path is None:
         yield {}, lambda: None
         return
-    with files.open_state(path, "selection", {"evaluator": source}) as file:
+    with state_files.open_state(path, "selection", {"evaluator": source}) as file:
         tree = file.read() or {}
         with file.parsing():
             scores = {(m, int(k)): float(x) for m, of in tree.items() for k, x in of.items()}

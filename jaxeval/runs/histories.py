@@ -16,7 +16,7 @@ from jaxeval.runs.metrics import higher_is_better
 
 FOLDS = "iteration"  # of mlr3, beside resampling_id
 _MOST_RISING = 0.8  # share of neighbouring rows that makes a column of steps a history
-_ONE_RUN = "rows of one run, which are no repetitions of it"
+_ONE_RUN = "rows of one run, not independent runs"
 _ITEMS = "rows are items of a run, not runs; jaxeval compare logs (or compare items) reads them"
 _RESAMPLES = "rows look like resamples of a run, not runs; if each was trained anew,"
 
@@ -35,7 +35,7 @@ def one_row_a_run(
         asked, kind = argument("column", {axis: name}), role(name)
         folds = name == FOLDS and "resampling_id" in table.values
         if kind in ("step", "time") and not folds:
-            why = f"{asked}: steps and times are no units; {_remedy(table, name, score)}"
+            why = f"{asked}: steps and times are not units; {_remedy(table, name, score)}"
             raise DataError(why, table.source)
         if kind == "item" and axis != "dataset":
             raise DataError(f"{asked}: {_ITEMS}", table.source)
@@ -118,7 +118,7 @@ def _pick(
     asked, by = argument("column", picks), texts.to_floats(table[name])
     wrong = "expected one of them" if others else ""
     if pick == "best" and (name == score or "test" in words_of(name)):
-        wrong = "chosen by what is compared, the best is too good; expected a column of dev scores"
+        wrong = "the best row by the compared score is too good; expected a column of dev scores"
     elif not np.isfinite(by).any():
         wrong = "expected a column of numbers"
     if wrong:

@@ -109,7 +109,7 @@ def _no_score(candidates: Sequence[str]) -> str:
     if len(candidates) < 2:
         return "no column score"
     several = f"{listed(candidates, 4)} could each be the score"
-    expected = "expected a row a score, and their names in a column dataset (or split, seed)"
+    expected = "expected one row per score, with their names in a column dataset (or split, seed)"
     advice = f"; if they are data sets, splits or seeds, {expected}"
     return several + advice * (not any(map(is_metric, candidates)))
 

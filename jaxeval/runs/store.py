@@ -99,7 +99,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
         try:
             yield
         except sqlite3.Error as error:
-            todo = "what was recorded is kept: make it writable, and run the same command again"
+            kept = "what was recorded is kept: make it writable or free space"
+            todo = f"{kept}, and run the same command again"
             if getattr(error, "sqlite_errorcode", None) in _DAMAGED:
                 todo = "damaged, or not written by jaxeval: put a copy back, or use other runs"
             raise RunError(f"{self.file}: {error}; {todo}") from error
@@ -110,7 +111,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
             self._sql.execute("BEGIN IMMEDIATE" if self._write else "BEGIN")
             yield self._sql
             if self._write and self.file and not self.file.exists():  # SQLite would not notice
-                raise RunError(f"{self.file}: was deleted; the same command begins anew")
+                raise RunError(f"{self.file}: was deleted; the same command starts again")
 
     def _select(self, query: str, *values: object) -> list[Any]:
         with self._transaction() as sql:
@@ -203,9 +204,11 @@ class Store(contextlib.AbstractContextManager["Store"]):
         for row in self._select(
             f"{query} ORDER BY seed, split, repeat, hparams", experiment, part
         ):
-            names, packed, items = tuple(json.loads(row[6])), row[7], row[8]
+            *member, encoded_names, packed, items = row
+            names = tuple(json.loads(encoded_names))
             counts = np.frombuffer(zlib.decompress(packed), "<f4").reshape(items, len(names))
-            unpacked.append(records.Outcomes(*(*row[:6], names, counts)))
+            fields = (*member, names, counts)
+            unpacked.append(records.Outcomes(*fields))
         return unpacked
 
     def ended(self, experiment: str, pause: int = 0) -> dict[MemberKey, records.MemberResult]:

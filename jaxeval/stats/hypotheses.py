@@ -198,7 +198,8 @@ def permutation_test(
         return (above - large) + (below - small)
 
     result = scipy.stats.permutation_test(
-        *(samples, total),
+        samples,
+        total,
         permutation_type="samples" if paired else "independent",
         vectorized=True,
         n_resamples=resamples,

@@ -5,51 +5,26 @@ A study is of whole runs (seeds, splits) on data sets, or of items and runs of t
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from jaxeval.errors import DataError
 from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
-from jaxeval.runs.scores import DataSetScores, Scores
+from jaxeval.runs.scores import Scores
 from jaxeval.stats import (
     Rules,
     comparisons,
     datasets,
     failures,
-    multiple,
-    planning,
     power,
     samples,
     tasks,
 )
-from jaxeval.stats.describe import Summary
-from jaxeval.stats.estimates import Estimate
+from jaxeval.stats.boards import Board, make_board
+from jaxeval.stats.item_comparisons import compare_items
 from jaxeval.stats.pairs import Families, Outcome, Pair, adjust
 from jaxeval.stats.power import Primary
 from jaxeval.stats.samples import Copies, Samples, Unit
-
-
-class Row(NamedTuple):
-    """A model's place on a board."""
-
-    model: str
-    mean: Estimate | Summary  # of items, or of whole runs
-    rank: int  # by the mean, 1 is the best; equal means share a rank
-    low: int  # ends of the simultaneous interval of ranks
-    high: int
-    groups: tuple[int, ...]  # numbers of the tie groups: models that were not told apart
-    beaten: bool  # whether another model was shown to be better
-
-
-class Board(NamedTuple):
-    """Models by their mean, best first."""
-
-    data_set: str | None  # None: the mean over data sets; "": a single nameless one
-    metric: str
-    higher_is_better: bool
-    rows: tuple[Row, ...]
-    detectable: planning.Detectable | None  # of items
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -148,13 +123,13 @@ def _of_runs(scores: Scores, rules: Rules, unit: Unit | None, control: str | Non
         found, _ = comparisons.compare_runs(in_mean, rules, scores)
         overall = [dataclasses.replace(pair, data_set=None) for pair in found]
         (means,) = samples.summaries(mean, rules, scores).values()
-        board, of_mean = _board(None, scores, means, overall), power.primary(in_mean, rules)
+        board, of_mean = make_board(None, scores, means, overall), power.primary(in_mean, rules)
     each = samples.summaries(units, rules, scores).items()
     primary = power.primary(chosen, rules)
     return Study(
         tuple(pairs),
         tuple(overall),
-        tuple(_board(data_set, scores, means, pairs) for data_set, means in each),
+        tuple(make_board(data_set, scores, means, pairs) for data_set, means in each),
         board,
         rules,
         notes=scores.notes,
@@ -184,11 +159,11 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
     incomplete = tasks.reasons(scores, found) if scores.missing == "error" else ()
     withheld, shared = rules.complete and bool(incomplete), not why_own
     each_task = [[task] for task in found]
-    means, pairs = comparisons.of_items(each_task, over, rules, shared, withheld)
+    means, pairs = compare_items(each_task, over, rules, shared, withheld)
     overall, board = tuple[Pair, ...](), None
     if len(found) > 1 and not not_averaged:
-        (of_mean,), overall = comparisons.of_items([found], over, rules, shared, withheld)
-        board = _board(None, found[0].data, of_mean, overall, rules)
+        (of_mean,), overall = compare_items([found], over, rules, shared, withheld)
+        board = make_board(None, found[0].data, of_mean, overall, rules)
         notes += (why_own,) if why_own and "runs" in over else ()
     accepted = "accepted with --missing drop or zero, in tests with missing="
     why = [f"not shown: {'; '.join(incomplete)} ({accepted})"] if withheld else []
@@ -198,7 +173,7 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
     return Study(
         pairs,
         overall,
-        tuple(_board(of.data.name, of.data, mean, pairs, rules) for of, mean in each),
+        tuple(make_board(of.data.name, of.data, mean, pairs, rules) for of, mean in each),
         board,
         rules,
         notes=(*notes, *not_averaged),
@@ -209,33 +184,6 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
             tuple(of.counts for of in found), withheld, shared and not not_averaged, incomplete
         ),
     )
-
-
-def _board(
-    name: str | None,
-    scores: Scores | DataSetScores,
-    means: Mapping[str, Estimate | Summary],
-    pairs: Sequence[Pair],
-    rules: Rules | None = None,
-) -> Board:
-    """Returns the board of one data set, or of the mean over several.
-
-    Args:
-      of: holds the metric and its direction.
-      pairs: pairs that are corrected together, some of them on other data sets.
-      rules: for items only, whose detectable differences follow from the tests' errors.
-    """
-    compared = [pair for pair in pairs if pair.data_set == name]
-    better = [pair for pair in compared if pair.better]
-    apart = tuple(pair.names if pair.better > 0 else pair.names[::-1] for pair in better)
-    sign, beaten = 1 if scores.higher_is_better else -1, {worse for _, worse in apart}
-    places = multiple.places({m: sign * mean.value for m, mean in means.items()}, apart)
-    rows = tuple(Row(m, means[m], *place, m in beaten) for m, place in places.items())
-    found = None
-    if rules is not None:
-        differences = [pair.difference for pair in compared if pair.difference]
-        found = planning.detectable(differences, rules.alpha / len(pairs))
-    return Board(name, scores.metric, scores.higher_is_better, rows, found)
 
 
 def with_pairs(
@@ -251,7 +199,7 @@ def with_pairs(
 
     def again(board: Board, pairs: Sequence[Pair]) -> Board:
         means = {row.model: row.mean for row in board.rows}
-        return _board(board.data_set, study.scores, means, pairs)
+        return make_board(board.data_set, study.scores, means, pairs)
 
     def primary(pairs: Sequence[Pair], left_out: int) -> Primary:
         return power.primary([of.scores for of in pairs if of.scores], study.rules, left_out)

@@ -173,8 +173,11 @@ def load(cohort: Cohort, folder: Path) -> Models:
     return Models(cohort.entries[0].prepared, cohort.members, params)
 
 
-def with_test_file(models: Models, file: str) -> Models:
-    """Replaces the test part of models with a file. Raises ConfigError, DataError of the file."""
+def with_test_file(models: Models, file: str) -> tuple[Models, list[str]]:
+    """Replaces the test part of models with a file; returns warnings about it, too.
+
+    Raises ConfigError, DataError of the file.
+    """
     trained, asked = models.prepared, argument("input")
     table, _, _ = trained.kind.data_key.rpartition(".")
     folder = prepared.at(reading.to_dict(trained.config), trained.kind.data_key)
@@ -195,7 +198,8 @@ def with_test_file(models: Models, file: str) -> Models:
             f"{asked}: the vocabulary of these models depends on their test part; train with a "
             "test part and the vocabulary of train, or tag the file with `jaxeval predict`"
         )
-    return models._replace(prepared=other)
+    known, found = trained.data.findings.warnings, other.data.findings.warnings
+    return models._replace(prepared=other), [line for line in found if line not in known]
 
 
 def scores(models: Models, condition: Condition | None, part: _Part) -> Scores:

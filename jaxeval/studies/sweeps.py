@@ -16,9 +16,9 @@ from jaxeval import files, runs
 from jaxeval import space as spaces
 from jaxeval.config import fields, reading
 from jaxeval.errors import ConfigError, RunError, argument, parsing
-from jaxeval.files import RECORDED
 from jaxeval.space import Space
 from jaxeval.space.distributions import Value
+from jaxeval.state_files import RECORDED
 from jaxeval.studies import cohorts, costs, padding, prepared
 from jaxeval.studies.prepared import Study, Trial, at
 from jaxeval.studies.running import Session

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from jaxeval import files
 from jaxeval import space as spaces
+from jaxeval import state_files
 from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.bandits.running import Job
 from jaxeval.errors import ConfigError, JaxevalError, argument, parsing
@@ -38,7 +38,7 @@ _FRESH = 1_000_001  # beyond the seeds of all evaluations
 class Search:
     """Settings of a search: proposals depend on them and the history alone.
 
-    ConfigError: they do not go together, or what is enqueued is no setting of the space.
+    ConfigError: they do not go together, or what is enqueued is not a setting of the space.
     """
 
     space: Space
@@ -128,7 +128,7 @@ class State:
     history: History
     trials: int = MOST
     limit: float | None = None  # seconds of wall time after which nothing is proposed
-    file: files.StateFile | None = None
+    file: state_files.StateFile | None = None
     fresh: dict[str, dict[int, float | str]] = dataclasses.field(default_factory=dict)
     before: float = 0.0  # seconds of earlier processes
     known: int = 0  # evaluations that had ended when this process began
@@ -221,7 +221,7 @@ def opened(
         yield state
         return
     head = {"search": search.to_dict(), "evaluator": evaluator}
-    with files.open_state(path, "search", head) as file:
+    with state_files.open_state(path, "search", head) as file:
         tree: Any = file.read()
         state.file = file
         if tree is not None:

@@ -73,6 +73,11 @@ class Evaluator:
         assert self.command is not None
         return self.command.words(_texts(values, seed))
 
+    def stop(self) -> None:
+        """Ends the commands that still run."""
+        if self.command is not None:
+            self.command.stop()
+
 
 def _texts(values: Values, seed: int) -> dict[str, str]:
     shown = {k: v if isinstance(v, str) else json.dumps(v) for k, v in values.items()}
@@ -95,8 +100,6 @@ class Runner(running.Proposer[tuple[Evaluation, str]]):
 
     def __post_init__(self) -> None:
         self._waiting = _jobs(self.state.history.pending)  # of an earlier process
-        command = self.evaluate.command
-        self._stop: Callable[[], None] = command.stop if command else lambda: None
 
     def run(self) -> Generator[tuple[Evaluation, str], None, None]:
         """Continues the search; yields evaluations that end or are retried, with a note."""
@@ -105,7 +108,7 @@ class Runner(running.Proposer[tuple[Evaluation, str]]):
             self._evaluate,
             workers=self.workers,
             retries=self.retries,
-            stop=self._stop,
+            stop=self.evaluate.stop,
         )
 
     def ask(self, free: int) -> list[Job] | None:
@@ -162,7 +165,7 @@ class Runner(running.Proposer[tuple[Evaluation, str]]):
             lambda number, seed: self.evaluate(setting.values, seed),
             workers=self.workers,
             retries=self.retries,
-            stop=self._stop,
+            stop=self.evaluate.stop,
         )
 
 

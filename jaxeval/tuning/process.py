@@ -21,7 +21,7 @@ kernel of smoothness 5/2 have a multivariate t distribution with 5 degrees of fr
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, optimize
@@ -226,14 +226,16 @@ def fit(data: Data, columns: Columns) -> Model:
     draws = np.random.default_rng(0).normal(size=(8, len(priors.mean)))
     draws[:, 2 + columns.groups :] = 0.0
     starts = np.clip(priors.mean + 0.7 * priors.sd * draws, *priors.bounds.T)
-    arguments = columns, data, priors
-    likeliest = min(starts, key=lambda theta: negative_log_posterior(theta, *arguments)[0])
-    how: Any = {"method": "L-BFGS-B", "jac": True, "options": {"maxiter": 50}}
+
+    def objective(theta: _Array) -> tuple[float, _Array]:
+        return negative_log_posterior(theta, columns, data, priors)
+
+    likeliest = min(starts, key=lambda theta: objective(theta)[0])
     ends = [
-        optimize.minimize(negative_log_posterior, start, arguments, bounds=priors.bounds, **how)
+        optimize.fmin_l_bfgs_b(objective, start, bounds=priors.bounds, maxiter=50)
         for start in (priors.mean, likeliest)
     ]
-    best = min(ends, key=lambda end: end.fun).x
+    best, _, _ = min(ends, key=lambda end: end[1])
     return condition(Kernel.from_vector(best, columns), columns, data)
 
 

@@ -79,7 +79,7 @@ def test_a_model_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         running.refuse_impossible([cohort])
 
 
-ablation = importlib.import_module("jaxeval.train")  # of the package, it is the function
+ablation = importlib.import_module("jaxeval.ablation")  # of the package, it is the function
 
 
 @reading.settings

@@ -8,8 +8,8 @@ import pytest
 import scipy.stats
 
 from jaxeval.stats import multiple, planning, study, tasks
-from jaxeval.stats.comparisons import _by_margin
 from jaxeval.stats.estimates import Estimate
+from jaxeval.stats.item_comparisons import _by_margin
 from tests.stats.cubes import estimate, studied, task
 
 DRAW = np.random.default_rng(11)

@@ -15,7 +15,7 @@ from jaxeval.tasks.language_evaluation import Averaging
 from tests import tiny_corpora
 from tests.verbs import evaluate, train
 
-ablation = importlib.import_module("jaxeval.train")  # of the package, it is the function
+ablation = importlib.import_module("jaxeval.ablation")  # of the package, it is the function
 
 SHORT = [
     *("training.evaluation_batch_size=2", "training.epochs=2", "training.patience=0"),

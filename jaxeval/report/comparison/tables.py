@@ -7,10 +7,11 @@ from jaxeval.report import Bold, Table, scores, text
 from jaxeval.report.comparison import answers, words
 from jaxeval.report.comparison.words import CHANCE, TESTS
 from jaxeval.report.scores import ScoreFormat
+from jaxeval.stats.boards import Board, Row
 from jaxeval.stats.datasets import Across
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.study import Board, ItemDesign, Row, Study
+from jaxeval.stats.study import ItemDesign, Study
 
 _NUMBERS = ("min", "q1", "median", "q3", "max", "mean")
 _MOST_PAIRS, _FEW_PAIRS = 12, 6  # in a table; beside which a paper has models in full
