@@ -19,7 +19,7 @@ from typing import NoReturn
 
 from jaxeval.errors import JaxevalError, printable
 
-_LONGEST_ERROR = 300  # characters
+_LONGEST_ERROR = 600  # characters
 _SIGNALLED = 128  # exit status, less the number of the signal
 # of an output: without a reader, on a full disk, beyond a limit or quota
 _UNWRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)

@@ -205,7 +205,7 @@ def mirror(
     from jaxeval.runs import following
 
     target = f"{to} at {at}" if at else to
-    then, passing = "; the same command goes on from there", (JaxevalError, ModuleNotFoundError)
+    then, passing = "; the same command continues from there", (JaxevalError, ModuleNotFoundError)
     try:
         with (
             contextlib.closing(following.Following(runs)) as followed,

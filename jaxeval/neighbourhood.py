@@ -73,11 +73,11 @@ class _Neighbourhood(Result):
         answer = (
             f"{100 * self.share:.0f} % of the other settings, {self.near} of {self.settings - 1}, "
             f"come within {margin} of the best (95 % CI {low:.0f} to {high:.0f} %, of settings "
-            "that score no better); each was trained once, so the seeds' spread is in it."
+            "that score no better); each was trained once, so this includes the effect of seeds."
         )
         if self.best == self.worst:
             same = f"the same {self.part} {self.metric}"
-            answer = f"All scored settings have {same}: nothing is known about what varies it."
+            answer = f"All scored settings have {same}: its sources of variance are unknown."
         table = [Table(_HEAD, rows)] if rows else []
         return Document(
             [answer],

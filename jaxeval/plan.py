@@ -146,10 +146,10 @@ class Planned(Result):
     def _answer(self) -> Iterator[str]:
         best, difference = self.plan.cheapest, f"{self.plan.difference:g}"
         if best is None:
-            yield "No number of items, runs and samples that was tried suffices."
+            yield "No design that was tried suffices: add runs, or plan for a larger difference."
         elif self.pilot is None:
             power = f"with probability {best.power:.2f}"
-            yield f"{_size(best.size)}: they show a difference of {difference} {power}."
+            yield f"{_size(best.size)}: they detect a difference of {difference} {power}."
         else:
             yield f"Most useful next: {self._bought(best)}."
 
@@ -157,7 +157,7 @@ class Planned(Result):
         plan, now, level = self.plan, self.plan.now, ""
         if self.pilot is not None:
             power = f"with probability {now.power:.2f}"
-            shows = f"it shows a difference of {plan.difference:g} {power}"
+            shows = f"it detects a difference of {plan.difference:g} {power}"
             yield f"The pilot: {_size(now.size)}; {shows}."
             level = f" ({100 * self.pilot.confidence:g} % CIs, modified large-sample)"
         sds = ", ".join(f"{of.replace('_', ' ')} {self._sd(of)}" for of in self.spread.variances)
@@ -173,17 +173,17 @@ class Planned(Result):
             for end, of in (("low", self.low), ("high", self.high)):
                 what = "nothing" if of is None else "nothing that was tried suffices"
                 what = self._bought(of.cheapest) if of and of.cheapest else what
-                ends.append(f"at their {end} ends {what}")
-            yield f"The pilot leaves open how much: with all spreads {'; '.join(ends)}."
+                ends.append(f"at their {end} ends: {what}")
+            yield f"The pilot is uncertain: with all standard deviations {'; '.join(ends)}."
 
     def _notes(self) -> Iterator[str]:
         low, high = self.runs or (1, 1)
         if low != high:
-            count = f"{min(low, high)} of each count as there"
-            less = "less may be needed than said here"
+            count = f"{min(low, high)} of each count"
+            less = "you may need less than this plan says"
             yield f"The models have {low} and {high} runs, and {count}: {less}."
         if self.plan.now.size.runs == 1:
-            yield "One run of each model: it is taken as fixed, and other runs may differ."
+            yield "Each model has one run: the plan holds for these runs only."
         if self.plan.cheapest and self.plan.cheapest.size.items < FEW_CLUSTERS:
             yield f"Fewer than {FEW_CLUSTERS} items tell little about others."
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval import parameters, stats
-from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, counted, parsing
+from jaxeval.errors import ConfigError, DataError, JaxevalError, counted, parsing
 from jaxeval.results import Runs
 from jaxeval.runs import columns, metrics, native, store, tables, trackers
 from jaxeval.runs.columns import Columns, listed
@@ -88,7 +88,7 @@ def read(source: Any, layout: Layout | None = None) -> Scores:
         return native.scores(store.load(path), path, layout)
     if Path(path).is_dir():
         other = "jaxeval compare logs reads logs of evaluations"
-        raise RunError(f"{path}: no runs of jaxeval or a tracker here; {other}")
+        raise DataError(f"no runs of jaxeval or a tracker here; {other}", path)
     return tables.read(path, layout)
 
 

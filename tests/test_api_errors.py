@@ -79,6 +79,13 @@ def test_mistakes_are_one_line(call: str) -> None:
     assert not Path("runs").exists()
 
 
+def test_a_place_without_scores_is_one_kind_of_error(tmp_path: Path) -> None:
+    """Dies if a caller has to catch two kinds."""
+    for place in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(errors.DataError, match=str(place)):
+            jaxeval.compare(place)
+
+
 def test_scores_are_of_one_experiment() -> None:
     """Dies if scores of several experiments, or of no part, are silently put together."""
     rows = [row for name in "ab" for row in _rows(name)]

@@ -68,7 +68,7 @@ def test_what_a_ledger_keeps_needs_one(words: list[str]) -> None:
     """Dies if an option of ledgers is without effect, and nobody is told."""
     with pytest.raises(ConfigError) as found:
         settle(["a.toml", "b.toml", *words])
-    said = ": expected a ledger too, which keeps it; add --ledger settle.db"
+    said = ": needs a ledger, which keeps it; add --ledger settle.db"
     assert str(found.value) == f"{' '.join(words)}{said}"
 
 
@@ -251,7 +251,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
         "test",
         8,
     )
-    assert shown.err.splitlines()[2:] == ["goes on from the evaluations that are recorded"]
+    assert shown.err.splitlines()[2:] == ["continues from the recorded evaluations"]
     assert len(runs.load(tmp_path / "runs")) == 8
     assert select(words[:-2]) == 0 and "\ntest accuracy: higher is" in capsys.readouterr().out
 

@@ -76,6 +76,13 @@ def test_errors_are_one_line_and_touch_nothing(
     assert [*tmp_path.iterdir()] == []
 
 
+def test_a_long_error_keeps_what_to_do() -> None:
+    """Dies if long names cost the end, or a message of usual length loses anything."""
+    usual, long = (f"found {'x' * size}: do this" for size in (500, 5000))
+    assert cli._one_line(usual) == usual
+    assert cli._one_line(long).startswith("found x") and cli._one_line(long).endswith(": do this")
+
+
 def test_all_errors_of_a_config_at_once(capsys: pytest.CaptureFixture) -> None:
     """Dies if only the first mistake is told."""
     words = ["training.patience=-1", "model.casing=onehot", "model.layers=[]", "x=1"]

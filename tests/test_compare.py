@@ -107,7 +107,7 @@ def test_equal_scores_are_one_run(tmp_path: Path, capsys: pytest.CaptureFixture)
     tree = comparing.json_of(capsys, path)
     assert tree["pairs"] == [] and tree["warnings"] == []
     assert tree["copies"][0] == {"model": "A", "data_set": "", "score": 0.9, "count": 5}
-    said = "A gives 0.9000 at every seed (5): one run, which is not tested."
+    said = "A scores 0.9000 at every seed (5): this counts as one run and is not tested."
     shown = comparing.shown(capsys, path, "--save", tmp_path / "figures")
     assert said in shown and "corrected p" not in shown
     others = [f"C,{seed},{0.7 + seed / 100}\n" for seed in range(5)]
@@ -162,7 +162,7 @@ def test_a_model_of_one_score_is_placed_beside_the_runs_of_others(
         assert alone["pairs"] == [] and failed.startswith("1 of 2 runs of C failed")
         assert first == (
             "C has one score, 0.55; a test needs 3. It is above 5 and below 0 of the 5 runs of "
-            "A, inside the 95 % prediction interval of one more: [-0.17, 0.79]."
+            "A, inside the 95 % prediction interval for one more run: [-0.17, 0.79]."
         )
 
 
@@ -210,13 +210,18 @@ _SHARED = [*_rows("A", np.arange(10) / 10), *_rows("B", np.arange(10) / 9 + 0.00
 @pytest.mark.parametrize(
     ("column", "rows", "words", "said"),
     [
-        ("split", [*_rows("A", _SPLITS[0]), *_rows("B", _SPLITS[1])], [], "if they overlap"),
+        (
+            "split",
+            [*_rows("A", _SPLITS[0]), *_rows("B", _SPLITS[1])],
+            [],
+            "scores are not independent",
+        ),
         ("cv_fold", [*_rows("A", _SPLITS[0]), *_rows("B", _SPLITS[1])], [], "-they overlap"),
         ("split", _SHARED, [], "the 10 units that both have, of 10 and 11"),
         ("seed", _WIDE[:-18], ["--unit", "row"], "every row counts as independent"),
-        ("seed", _WIDE, [], "scores of A are spread 2 times"),
+        ("seed", _WIDE, [], "scores of A have at least 2 times"),
         ("seed", _WIDE[:22], [], "-scores of A are spread"),
-        ("dataset,seed", _CRASHED, [], "seeds of B: 4 on y, 3 on x; every data set weighs the"),
+        ("dataset,seed", _CRASHED, [], "seeds of B: 4 on y, 3 on x; every data set has the"),
         ("dataset,seed", _CRASHED, [], "-is not tested"),
         ("dataset,seed", [r for r in _CRASHED if r not in _LOST], [], "3 seeds of B with a"),
     ],

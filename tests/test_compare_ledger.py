@@ -26,7 +26,7 @@ def test_a_table_that_grew_has_an_anytime_p(tmp_path: Path, capsys: pytest.Captu
     assert _SAID not in comparing.shown(capsys, *words)
     table.write_text("".join([rows[0], *reversed(rows[1:])]))
     line, others = comparing.json_of(capsys, *words)["warnings"]
-    assert others.startswith("tests of spread")
+    assert others.startswith("tests of these pairs' spread")
     a, b = (np.array([float(row.split(",")[2]) for row in rows if row[0] == m]) for m in "AB")
     seen = sequential.looks(a, b)
     log_e = max(sequential.e_process(seen, alternative=side)[-1] for side in ("greater", "less"))
@@ -158,9 +158,9 @@ def test_candidates_of_separate_looks_are_corrected_together(
         tree = comparing.json_of(capsys, table, *models, *words)
         (pair,) = tree["pairs"]
         assert pair["p_adjusted"] == min(1, count * pair["p_value"])
-        said.append([line for line in tree["warnings"] if "of earlier looks" in line])
+        said.append([line for line in tree["warnings"] if "from earlier looks" in line])
     assert not said[0] and len(said[1]) == len(said[2]) == 1
-    assert said[2][0].startswith("corrected over 3 comparisons, 2 of them of earlier looks")
+    assert said[2][0].startswith("corrected over 3 comparisons, 2 of them from earlier looks")
     tree = comparing.json_of(capsys, table, *"BACD", "--control", "B", *words)
     assert not any("earlier looks" in line for line in tree["warnings"])
     assert [p["p_adjusted"] for p in tree["pairs"]] == [

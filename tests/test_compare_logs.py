@@ -53,7 +53,7 @@ def test_the_difference_is_that_of_the_items(tmp_path: Path, capsys: Shown) -> N
     gap = 100 * (new - old)
     assert shown.startswith(f"new is better than old: acc {gap:.2f} points higher, 95 % CI [")
     assert "p < .001 (over other items, these runs; 120 items, 1 run each). acc (%)" in shown
-    assert "this says nothing of other runs" in shown
+    assert "this says nothing about other runs" in shown
 
 
 def test_of_losses_lower_is_better(tmp_path: Path, capsys: Shown) -> None:
@@ -105,9 +105,9 @@ def test_several_tasks_and_models(tmp_path: Path, capsys: Shown) -> None:
     assert {*rows[0]["groups"]} & {*rows[1]["groups"]} and rows[2]["beaten"]
     shown = _shown(capsys, tmp_path, "--details")
     assert shown.startswith(
-        "a scores best in the mean over 3 tasks: it is better than c; b cannot be told from it. "
-        "Task by task, a leads: it is better than c on all 3 tasks; elsewhere no difference was "
-        "shown."
+        "a scores best in the mean over 3 tasks: it is better than c; b cannot be told apart from "
+        "it. Task by task, a leads: it is better than c on all 3 tasks; elsewhere no difference "
+        "was shown."
     )
     assert "a is better than c in the mean over 3 tasks: " in shown
     assert "Holm over 9 pairs and tasks, and over 3 pairs in the mean over tasks" in shown

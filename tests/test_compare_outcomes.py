@@ -85,9 +85,7 @@ def test_without_outcomes_one_line_says_how_to_get_them(
     tree = _json(capsys, folder)
     assert tree["single"]["pairs"] == [] and tree["items"] is None
     shown = comparing.shown(capsys, folder, "--resamples", "199", "--details")
-    assert (
-        "No tests on single items: old without outcomes; train with --outputs keeps them" in shown
-    )
+    assert "No item-level tests: no outcomes of old; train with --outputs to keep them" in shown
 
 
 def test_both_models_are_of_one_split(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

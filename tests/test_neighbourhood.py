@@ -87,7 +87,7 @@ def test_what_is_said_of_a_neighbourhood() -> None:
         _described([1.0, None, 2.0, 3.0, 4.0])
     equal = _described([0.0] * 5, settings[:5])
     assert not equal.trends and len(equal.document().blocks) == 1
-    assert "the same dev f1: nothing is known" in equal.document().answer[0]
+    assert "the same dev f1: its sources" in equal.document().answer[0]
 
 
 @pytest.mark.parametrize("higher", [True, False])

@@ -120,7 +120,7 @@ def test_repeats_are_shown_as_all_scores_are(
     assert command.main(words) == 0
     said = capsys.readouterr()
     assert "macro_f1 (%)" in said.out
-    assert said.out.startswith("The same seed gave the same test macro_f1, to the last bit")
+    assert said.out.startswith("The same seed gave the same test macro_f1 bit for bit")
     members = [member for member in runs.load(tmp_path) if not member.repeat]
     dev = [100 * member.dev for member in members if member.dev is not None]
     assert f"{np.mean(dev):.2f}" in said.out and f"{np.std(dev, ddof=1):.3g}" in said.out

@@ -41,8 +41,8 @@ def test_a_recorded_table_is_replayed(tmp_path: Path, capsys: pytest.CaptureFixt
     assert select(["table", table, "--rule", "sequential-halving", "--budget", "8"]) == 0
     answer = capsys.readouterr().out.splitlines()[0]
     assert answer == (
-        "b is chosen; how probably it is the best is not known (the budget is spent; a replay: 8 "
-        "draws from 160 recorded scores)."
+        "b is chosen; its probability of being the best is unknown (the budget is spent; a "
+        "replay: 8 draws from 160 recorded scores)."
     )
 
 

@@ -80,7 +80,7 @@ def test_two_sweeps_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture) 
     assert gap["value"] == pytest.approx(means[0] - means[1]) and gap["interval"]["low"] > 0
     assert _main(a, b, *WORDS, *NAMED, "--save", str(out)) == 0
     shown = capsys.readouterr().out
-    assert "A - B" in shown and "1 unusable scores counted as 0, the first in row 9" in shown
+    assert "A - B" in shown and "1 unusable score counted as 0, the first in row 9" in shown
     assert {p.stem for p in out.iterdir()} == {"ranks", "marginals"}
 
 

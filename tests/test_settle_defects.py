@@ -108,7 +108,7 @@ def test_constant_commands_stop_at_the_first_look() -> None:
     assert len(_calls("const=0.5")) == 3
     assert "does the seed reach the programs" in repr(found) and "0.6" in repr(found)
     one = _settle("const=0.5", 0.8, seeds=4)
-    assert one.verdict != "constant" and "base has one score at all seeds" in str(one.notes)
+    assert one.verdict != "constant" and "base has the same score at all seeds" in str(one.notes)
     wins = _settle("const=0.5", "const=0.7", statistic="wins")
     assert wins.verdict == "constant"
 
@@ -156,7 +156,7 @@ def test_a_crash_is_a_lost_pair_with_wins(capsys: pytest.CaptureFixture) -> None
     assert len(_calls("crash=5")) == calls and again.wins == found.wins
     mirrored = _settle("crash=5", 0.5, statistic="wins", retries=0, ledger="other.db")
     assert mirrored.verdict == "worse" and mirrored.wins == (lost, won)
-    with pytest.raises(RunError, match=r"base: .*without a base nothing is settled"):
+    with pytest.raises(RunError, match=r"base: .*nothing can be settled without a base"):
         _settle("crash=1", 0.5, statistic="wins", retries=0)
     _settle(0.5, "crash=5", statistic="wins", retries=0, again=True)
     capsys.readouterr()

@@ -121,7 +121,7 @@ def test_submodules_and_repositories_inside(folder: Path) -> None:
 def test_folders_without_a_commit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if an empty or bare repository, or a machine without git, is an error."""
     outside = _side(folder)
-    assert "no commit of git" in outside.notes[0] and outside.commit == ""
+    assert "no git commit" in outside.notes[0] and outside.commit == ""
     _git(folder, "init", "-q")
     assert _id(folder) == outside.id
     _git(folder.parent, "init", "-q", "--bare", "bare")

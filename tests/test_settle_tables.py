@@ -123,14 +123,14 @@ def test_failed_runs_of_a_table() -> None:
     turned += [row for row in rows if row["model"] == "new"][:3]
     first = jaxeval.settle_table(turned, "old", "new", score="f1", missing="drop")
     assert first.failures == {"new": "seed 4 failed"}
-    with pytest.raises(jaxeval.JaxevalError, match="old: seed 4 failed; without a base"):
+    with pytest.raises(jaxeval.JaxevalError, match="old: seed 4 failed; nothing can be settled"):
         jaxeval.settle_table(failed, score="f1", missing="drop")
     never = [{**r, "status": "failed"} if r["model"] == "new" else r for r in rows]
     assert jaxeval.settle_table(never, "old", "new", score="f1").failures == {
         "new": "seed 1 failed"
     }
     for how in ("t", "wins"):
-        with pytest.raises(jaxeval.JaxevalError, match="new: seed 1 failed; without a base"):
+        with pytest.raises(jaxeval.JaxevalError, match="new: seed 1 failed; nothing can be"):
             jaxeval.settle_table(never, "new", "old", score="f1", statistic=how)
     found = jaxeval.settle_table(failed, score="f1", missing="drop", statistic="wins")
     assert (found.verdict, found.wins) == ("better", (10, 0)) and len(found.scores["old"]) == 9
@@ -145,7 +145,7 @@ def test_a_run_that_fails_after_the_decision(failing: str) -> None:
             row |= {"f1": None, "status": "failed"}
     found = jaxeval.settle_table(rows, "old", "new", score="f1", missing="drop")
     assert (found.verdict, found.looks, found.failures) == ("better", 9, {})
-    assert f"{failing}: seed 10 failed; the claim rests on what came before" in found.notes
+    assert f"{failing}: seed 10 failed; the claim rests on earlier seeds" in found.notes
 
 
 def test_a_crash_that_counts_as_a_score_is_named() -> None:

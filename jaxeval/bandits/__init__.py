@@ -148,7 +148,7 @@ class Settle(Rule):
         constant = len(seen[1]) >= FIRST_LOOK and not any(map(stats.varies, seen))
         verdict: Verdict = "constant" if constant else self.settled(state).verdict
         if base in stopped and (verdict == "undecided" or self.statistic == "wins"):
-            raise RunError(f"{base}: {stopped[base]}; without a base nothing is settled")
+            raise RunError(f"{base}: {stopped[base]}; nothing can be settled without a base")
         return "failed" if verdict == "undecided" and stopped else verdict
 
     def proposed(self, state: State) -> tuple[str, ...]:

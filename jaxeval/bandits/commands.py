@@ -227,7 +227,7 @@ def _matched(output: str, pattern: re.Pattern[str]) -> float:
     with contextlib.suppress(TypeError, ValueError):  # TypeError: the group took no part
         if found:
             return float(found[-1])
-    what = f"matches {found[-1]!r:.80}, no number" if found else "is nowhere in the output"
+    what = f"matches {found[-1]!r:.80}, not a number" if found else "does not match the output"
     raise EvaluationFailed(f"the pattern {pattern.pattern} {what}")
 
 

@@ -197,7 +197,9 @@ def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
             if state.begun(model) + times[model] > most:
                 if confident:
                     return state, rule.leading(state, spent(model, most))
-                said = f"more scores of {model} are asked for than there are; spend less"
+                said = (
+                    f"the rule needs more scores of {model} than there are; give a smaller budget"
+                )
                 raise DataError(f"budget: {said}")
         for model in models:
             number = state.begun(model) + 1
@@ -209,7 +211,7 @@ def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
 
 def spent(model: str, most: float) -> str:
     """Returns the reason why a replay ends before its rule does."""
-    return f"more scores of {model} are asked for than the {most:.0f} recorded"
+    return f"the rule needs more scores of {model} than the {most:.0f} recorded"
 
 
 @contextlib.contextmanager

@@ -136,7 +136,7 @@ def convert(
             position, message = fault
             line = sentence.lines[position] if sentence.lines else None
             place = "" if line else f"sentence {number}, word {position + 1}: "
-            hint = "set data.source.scheme: iob1, bio, iobes, or none where tags are no entities"
+            hint = "set data.source.scheme: iob1, bio, iobes, or none if tags are not entities"
             raise DataError(f"{place}{message}; {hint}", path, line)
         tags = from_spans(lenient_spans(sentence.tags), len(sentence.tags), target)
         converted.append(sentence._replace(tags=tags))
@@ -214,7 +214,7 @@ def read_tempeval3(path: str | Path, word_column: int = 0, tag_column: int = -1)
         for tag, line in zip(tags, lines, strict=True):
             if tag not in known:
                 expected = f"expected columns of words and O, one of {', '.join(events)}"
-                message = f"{tag!r} is no event tag; {expected}, or B- and I- with one of them"
+                message = f"{tag!r} is not an event tag; {expected}, or B- and I- with one of them"
                 raise DataError(f"{message}; see data.source.tag_column", path, line)
     return [each._replace(tags=tuple(known[tag] for tag in each.tags)) for each in sentences]
 

@@ -161,7 +161,7 @@ def build(settings: Seq2SeqData, batch_size: int) -> SequenceCorpus:
         "source": [vocabularies.encode_source(pair) for pair in pairs],
         "target": [vocabularies.encode_target(pair) for pair in pairs],
     }
-    rows, _, columns = buckets.lay_out(numbers, batch_size, settings.max_widths, tight=True)
+    rows, _, columns = buckets.to_buckets(numbers, batch_size, settings.max_widths, tight=True)
     unseen, remarks = {}, list[str]()
     warnings = corpora.repeats(parts, settings.path, "pairs")
     for side in SequencePair._fields:
@@ -267,7 +267,7 @@ def read_sources(settings: Seq2SeqData, path: Path) -> tuple[list[str], list[Seq
 
 def encode(
     settings: Seq2SeqData, vocabularies: Vocabularies, pairs: Sequence[SequencePair], batch: int
-) -> buckets.Laid:
+) -> buckets.BucketedRows:
     """Returns the sources in buckets: arrays source [N, Ts], source_length [N]."""
     numbers = {"source": [vocabularies.encode_source(pair) for pair in pairs]}
-    return buckets.lay_out(numbers, batch, settings.max_widths, tight=True)
+    return buckets.to_buckets(numbers, batch, settings.max_widths, tight=True)

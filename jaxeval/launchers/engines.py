@@ -25,8 +25,8 @@ from jaxeval.launchers import worker
 
 _WORKER, _LOG = "jaxeval.launchers.worker", "workers.log"
 _KILLED = (
-    "its process was killed (SIGKILL), by the kernel if memory was short; fewer workers, or a "
-    "smaller training.lanes, need less"
+    "its process was killed (SIGKILL), perhaps by the kernel for lack of memory; use fewer "
+    "workers or a smaller training.lanes"
 )
 _SCRIPT = Path(__file__).with_name("slurm.sh")
 _SBATCH = ("sbatch", "--parsable", "--requeue", "--open-mode=append", "--signal=B:USR2@90")

@@ -83,15 +83,15 @@ def _repeats(
 def _compare_repeats(noise: variances.Nested, metric: str) -> str:
     """States whether runs of one seed differ by less than seeds do."""
     if noise.sd == 0:
-        return f"All runs have the same test {metric}: nothing is known about what varies it."
+        return f"All runs have the same test {metric}: its sources of variance are unknown."
     if noise.sd_repeat == 0:
-        return f"The same seed gave the same test {metric}, to the last bit: only seeds vary it."
+        return f"The same seed gave the same test {metric} bit for bit: only the seed changes it."
     repeat, seed = noise.sd_repeat_interval, noise.sd_seed_interval
     if repeat.high < seed.low:
-        return f"Seeds differ by more in test {metric} than runs of one seed do."
+        return f"Test {metric} varies more between seeds than between runs of one seed."
     if seed.high < repeat.low:
-        return f"Runs of one seed differ by more in test {metric} than seeds do."
-    return f"Whether seeds differ by more in test {metric} than runs of one seed was not shown."
+        return f"Test {metric} varies more between runs of one seed than between seeds."
+    return "No difference was shown between the spread over seeds and that of one seed's runs."
 
 
 def _components(study: CrossedStudy, metric: str, scale: ScoreFormat) -> list[Block]:
@@ -115,8 +115,8 @@ def _components(study: CrossedStudy, metric: str, scale: ScoreFormat) -> list[Bl
         notes.append("all runs have the same score")
     elif negative:
         notes.append(
-            f"{text.listed(negative)}: the variance is estimated as below 0, shown as 0; the "
-            "interval says what it may be"
+            f"{text.listed(negative)}: the estimate of the variance is below 0 and shown as 0; "
+            "see the interval"
         )
     return [mean, Table(("part", "sd", "95 % interval", "% of variance"), rows), *notes]
 
@@ -124,7 +124,7 @@ def _components(study: CrossedStudy, metric: str, scale: ScoreFormat) -> list[Bl
 def _largest_source(crossed: Crossed, metric: str) -> str:
     """States the shares of variance, and the largest one if its interval shows that it is."""
     if crossed.total.sd == 0:
-        return f"All runs have the same {metric}: nothing is known about what varies it."
+        return f"All runs have the same {metric}: its sources of variance are unknown."
     named = {name: _SOURCES[name] for name in crossed.components}
     if crossed.repeats == 1:
         named["interaction"] += " (and error)"  # one run a cell: inseparable
@@ -149,7 +149,7 @@ def _advice(crossed: Crossed, plan: TrainingPlan, metric: str, scale: ScoreForma
     )
     if half <= plan.precision:
         runs = crossed.splits * crossed.seeds * crossed.repeats
-        enough = f" The {runs} runs of this study reach {scale.difference(half)} already."
+        enough = f" The {runs} runs of this study already reach {scale.difference(half)}."
     aim, most = f"For a mean {metric} within {within} (half of a 95 % interval)", f"{plan.MOST:,}"
     if plan.runs is None:
         return f"{aim} not even {most} runs are enough.{enough}"

@@ -22,6 +22,8 @@ _LARGE = 1e9  # from this on scores of which the last digits say nothing do
 _ROUNDING = 1e-9  # of the largest score: a smaller sd means equal scores
 _LISTED = 100  # scores of a sample
 _OUTLYING = 1e-3  # of the largest sd: smaller ones do not ask for digits
+_UNLIKE = 1e-4  # of the largest sd: if it asks for no digits, smaller ones ask for their own
+_WIDE = 1e6  # from this on, scores with digits of their own get an exponent
 
 
 def factor(unit: str) -> float:
@@ -62,11 +64,15 @@ def difference(value: float, unit: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class ScoreFormat:
-    """Formats the scores of one table with the same decimals and exponent."""
+    """Formats the scores of one table with the same decimals and exponent.
+
+    If one that is huge (a run that diverged) would make all others zeros, each has its own.
+    """
 
     unit: str
     decimals: int
     exponent: int = 0
+    alone: bool = False  # each score has its own decimals and exponent
 
     @property
     def factor(self) -> float:
@@ -81,7 +87,10 @@ class ScoreFormat:
         """Formats a score; rounding errors of sums in another order do not show."""
         if value is None or not math.isfinite(value):
             return "-"
-        value = float(f"{value:.{_SIGNIFICANT}g}") * self.factor / 10.0**self.exponent
+        value = float(f"{value:.{_SIGNIFICANT}g}") * self.factor
+        if self.alone:
+            return f"{value:.2e}" if abs(value) >= _WIDE else shown(value, "")
+        value /= 10.0**self.exponent
         return f"{value:z.{self.decimals}f}" + (f"e{self.exponent:+03d}" if self.exponent else "")
 
     def difference(self, value: float) -> str:
@@ -123,6 +132,8 @@ def score_format(unit: str, sds: Sequence[float], largest: float) -> ScoreFormat
     if spreads:
         smallest = factor(unit) * max(min(spreads), _OUTLYING * max(spreads))
         decimals = 1 - math.floor(math.log10(smallest))
+        if decimals < 0 and any(0 < sd < _UNLIKE * max(spreads) for sd in sds):
+            return ScoreFormat(unit, 0, alone=True)
         decimals = max(2, decimals) if unit in PERCENT else decimals
     else:
         decimals = 3 - math.floor(math.log10(top)) if largest else 2

@@ -82,10 +82,10 @@ class Selection(Result):
         p, delta = self.probability, self.rule.get("delta")
         required = 1 - delta if isinstance(delta, float) else None
         if self.undecided:
-            line = f"Nothing decides between {text.listed(self.undecided)}; {self.best} is named"
-            line += "" if p is None else f", with probability {p:.3f} the best"
+            line = f"{text.listed(self.undecided)} cannot be told apart; {self.best} is named"
+            line += "" if p is None else f", which is the best with probability {p:.3f}"
         elif p is None:
-            line = f"{self.best} is chosen; how probably it is the best is not known"
+            line = f"{self.best} is chosen; its probability of being the best is unknown"
         elif required is None or p >= required:
             line = f"{self.best} is the best with probability {p:.3f}"
         else:

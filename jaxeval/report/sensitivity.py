@@ -64,7 +64,7 @@ class Sensitivity(Result):
         every, margin = [*shown, *gaps], scores.difference(MARGIN, "fraction")
         notes = [f"{sweep.name}: {note}" for sweep in self.trials for note in sweep.notes]
         if len(self.groups or self.trials) > plots.MOST:
-            notes.append(f"no figures: they tell at most {plots.MOST} sweeps or groups apart")
+            notes.append(f"no figures: they show at most {plots.MOST} sweeps or groups")
         beside = shown if self.groups else every
         most = [*self._importance(), *_profiles(beside, ["rho"])]
         both = zip(self.contrasts, _corrected(self.contrasts), strict=True)
@@ -113,12 +113,12 @@ class Sensitivity(Result):
         running = [f"{of.unended} of {of.name}" for of in self.trials if of.unended]
         if running:
             listed = ", ".join(running)
-            return f"runs have not ended ({listed}); those that have are no fair sample"
+            return f"runs have not ended ({listed}), so those that have are a biased sample"
         seeds = [of.seed for of in self.trials if of.seed is not None]
         if len(self.trials) == len(seeds) == 2 and seeds[0] == seeds[1]:
             return (
-                f"both were drawn with seed {seeds[0]}: runs of one number share values, and the "
-                "intervals of A - B, which take the sweeps for independent, do not hold"
+                f"both were drawn with seed {seeds[0]}: runs of the same number share values, but "
+                "the intervals of A - B assume independent sweeps"
             )
         return ""
 
@@ -143,11 +143,11 @@ class Sensitivity(Result):
         yield f"Runs within {margin} of the best{best}: {each}{apart}{level}."
         unfit, signs = self._unfit(), [*self._signs()]
         if unfit:
-            yield f"No conclusion, as {unfit}."
+            yield f"No conclusion, since {unfit}."
         elif signs:
             yield f"{text.sentence(ordered, text.signs(signs))}, by this share."
         elif len(shown) > 1:
-            yield "No conclusion, as no two were compared with intervals."
+            yield "No conclusion, since no two were compared with intervals."
 
     def _signs(self) -> Iterator[tuple[str, str, str, int]]:
         """Yields which of each pair has more runs near the best, by interval or paired t test."""

@@ -224,7 +224,7 @@ def sentence(order: Sequence[str], shown: Signs, noun: str = "data set", where: 
     of = {m: record(shown, best, m) for m in order if m != best}
     better, worse = (_than(side, of, noun) for side in (0, 1))
     if one and worse:
-        return f"No model is best{where}: each is worse than another one"
+        return f"No model is best{where}: each is worse than some other model"
     leads = "scores best" if one and best == order[0] else "leads"
     leads = "is best" if all(each[0] == sum(each) > 0 for each in of.values()) else leads
     claims = [f"better {better}" if better else "", f"worse {worse}" if worse else ""]
@@ -234,7 +234,7 @@ def sentence(order: Sequence[str], shown: Signs, noun: str = "data set", where: 
     level = [model for model, each in of.items() if each[2]]
     apart = [model for model, each in of.items() if not any(each)]
     if level:
-        told = f"{joined(level)} cannot be told from it"
+        told = f"{joined(level)} cannot be told apart from it"
         line += f"; {told if one else 'elsewhere no difference was shown'}"
     be = "are" if apart[1:] else "is"
     return line + (f"; {joined(apart)} {be} not compared with it" if apart else "")

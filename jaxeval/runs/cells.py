@@ -54,7 +54,7 @@ def fill(
         if model not in here:
             continue
         if begin == end:
-            raise rows.error(name, f"no item that {listed(here)} all have a score of")
+            raise rows.error(name, f"{listed(here)} have no scored item in common")
         mine = slice(begin, end)
         own = where[mine], item[mine], values[mine], status[mine]
         of_items = None if counts is None else counts[mine]
@@ -87,7 +87,7 @@ def disagreeing(
         names = list(dict.fromkeys(rows.item.name(k) for k in where[wrong].tolist()))
         count = f"{len(names)} of {item.max() + 1} items"
         if rows.file is None:
-            found = f"{count} have several golds ({listed(names, 3)})"
+            found = f"{count} have several gold answers ({listed(names, 3)})"
             raise rows.error(name, f"{found}; expected one of each item")
         found = f"{count} are not the same in all logs, by their content or prompt"
         found += f" ({listed(names, 3)})"
@@ -167,7 +167,7 @@ def _model(
     scores[place], status[place] = values[order], answered[order]
     if not rows.whole and _is_disjoint(~np.isnan(scores).all(2)):
         found = f"a run of {rows.model.name(int(where[0]))} has no item in common with its other"
-        advice = "parts of one run belong into one file"
+        advice = "put the parts of one run into one file"
         raise rows.error(name, f"{found} runs; {advice}")
     kinds = None
     if counts is not None:
@@ -201,7 +201,7 @@ def _twice(rows: Rows, one: int, other: int) -> DataError:
     named |= {**({} if rows.file else rows.labels), "item": rows.item}
     known = ", ".join(f"{k} {of.name(one):.60}" for k, of in named.items() if of.name(one))
     if rows.file is not None:
-        found = f"a score is there twice: {known}; expected one score of each answer in a log"
+        found = f"a score occurs twice: {known}; expected one score of each answer in a log"
         return DataError(found, rows.file.name(one))
     found = f"rows {rows.number[one]} and {rows.number[other]} are both {known}; keep one"
     axes = f"{argument('column', {'split': 'NAME'})} (or seed, dataset)"

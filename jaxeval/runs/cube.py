@@ -44,7 +44,7 @@ def build(rows: Rows, layout: Layout) -> Scores:
             found[name, metric] = by_model
     if not found:
         reason = "; ".join(warnings[:4]) or "there is none"
-        raise rows.error("", f"no metric that {listed(models)} all have: {reason}")
+        raise rows.error("", f"{listed(models)} have no metric in common: {reason}")
     directions = _directions(rows, layout, found)
     data_sets = tuple(
         cells.fill(rows, layout, key, by_model, directions[key], warnings)
@@ -128,7 +128,7 @@ def _select_models(rows: Rows, layout: Layout) -> list[str]:
     plain = dict[str, str]()
     for name in models:
         if (other := plain.setdefault(name.strip(), name)) != name:
-            raise rows.error("", f"models {other!r} and {name!r} differ in blanks alone")
+            raise rows.error("", f"models {other!r} and {name!r} differ only in blanks")
     if len(models) > _MOST_MODELS:
         expected = f"expected at most {_MOST_MODELS}: name those to compare"
         raise rows.error("", f"{len(models)} models; {expected}")

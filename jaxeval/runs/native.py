@@ -184,8 +184,8 @@ def item_scores(location: str, runs: Scores, layout: Layout) -> Scores:
             found, reasons = _data_set(data, by_model, part)
             data_sets, notes = [*data_sets, *found], [*notes, *reasons]
     if without:
-        keep = f"train with {argument('outputs', True)} keeps them"
-        notes = [f"No tests on single items: {', '.join(without)} without outcomes; {keep}."]
+        keep = f"train with {argument('outputs', True)} to keep them"
+        notes = [f"No item-level tests: no outcomes of {', '.join(without)}; {keep}."]
         data_sets = []
     return Scores(runs.source, runs.models, tuple(data_sets), notes=tuple(notes), ids=runs.ids)
 
@@ -217,7 +217,7 @@ def _mismatch(a: _Run, b: _Run) -> str:
     if not np.array_equal(first, second):
         return "their items differ (texts cut into other windows, or other random splits)"
     if of_a.names != of_b.names or metrics.scoring(member.metric, of_a.names) is None:
-        return f"what was kept does not give {member.metric}"
+        return f"the stored outcomes do not give {member.metric}"
     if not (np.isfinite(of_a.counts).all() and np.isfinite(of_b.counts).all()):
         return "a model's log-likelihood is not finite"
     return ""
@@ -231,7 +231,7 @@ def _data_set(
     models, notes, names = dict[str, ModelScores](), list[str](), first[1].names
     for model, runs in by_model.items():
         if reason := next(filter(None, (_mismatch(first, run) for run in runs)), ""):
-            notes.append(f"No tests on single items of {base} and {model}: {reason}.")
+            notes.append(f"No item-level tests of {base} and {model}: {reason}.")
             continue
         every = np.stack([outcomes.counts for _, outcomes in runs], axis=1)
         values = metrics.item_values(every.astype(np.float64), names, data.metric)

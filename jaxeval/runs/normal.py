@@ -109,7 +109,7 @@ def parse_scores(table: Columns, name: str) -> tuple[np.ndarray, dict[int, Unusa
     for k in np.flatnonzero(~np.isfinite(score)).tolist():
         value, row = raw[k], int(table.rows[k])
         if isinstance(value, Mapping | list | tuple | np.ndarray):
-            found = f"row {row}, column {name}: {str(value)[:40]} is no number"
+            found = f"row {row}, column {name}: {str(value)[:40]} is not a number"
             raise DataError(f"{found}; expected a score in each record", table.source)
         refuse_notation(value, name, row, table.source)
         what = "infinite" if not math.isnan(score[k]) else f"not a number: {str(value)[:40]!r}"

@@ -17,7 +17,7 @@ from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout, item_roles, role, wo
 from jaxeval.runs.metrics import higher_is_better, is_metric
 
 _MOST_RISING = 0.8  # share of neighbouring rows that makes a column of steps a history
-_ONE_RUN = "rows of one run, which are no repetitions of it"
+_ONE_RUN = "rows of one run, not independent runs"
 _ITEMS = "rows are items of a run, not runs; jaxeval compare logs (or compare items) reads them"
 _RESAMPLES = "rows look like resamples of a run, not runs; if each was trained anew,"
 _TRAINING, _DEV = {"train", "training", "trn"}, {"dev", "val", "valid", "validation"}
@@ -111,7 +111,7 @@ def _no_score(candidates: Sequence[str]) -> str:
     if len(candidates) < 2:
         return "no column score"
     several = f"{listed(candidates, 4)} could each be the score"
-    expected = "expected a row a score, and their names in a column dataset (or split, seed)"
+    expected = "expected one row per score, with their names in a column dataset (or split, seed)"
     advice = f"; if they are data sets, splits or seeds, {expected}"
     return several + advice * (not any(map(is_metric, candidates)))
 
@@ -166,7 +166,7 @@ def _one_row_a_run(
         name = layout.columns.get(axis, "")
         asked, kind = argument("column", {axis: name}), role(name)
         if kind in ("step", "time"):
-            why = f"{asked}: steps and times are no units; {_remedy(table, name, score)}"
+            why = f"{asked}: steps and times are not units; {_remedy(table, name, score)}"
             raise DataError(why, table.source)
         if kind == "item" and axis != "dataset":
             raise DataError(f"{asked}: {_ITEMS}", table.source)
@@ -249,7 +249,7 @@ def _pick(
     asked, by = argument("column", picks), texts.to_floats(table[name])
     wrong = "expected one of them" if others else ""
     if pick == "best" and (name == score or "test" in words_of(name)):
-        wrong = "chosen by what is compared, the best is too good; expected a column of dev scores"
+        wrong = "the best row by the compared score is too good; expected a column of dev scores"
     elif not np.isfinite(by).any():
         wrong = "expected a column of numbers"
     if wrong:

@@ -111,7 +111,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
             self._sql.execute("BEGIN IMMEDIATE" if self._write else "BEGIN")
             yield self._sql
             if self._write and self.file and not self.file.exists():  # SQLite would not notice
-                raise RunError(f"{self.file}: was deleted; the same command begins anew")
+                raise RunError(f"{self.file}: was deleted; the same command starts again")
 
     def _select(self, query: str, *values: object) -> list[Any]:
         with self._transaction() as sql:

@@ -19,6 +19,7 @@ import numpy as np
 from jaxeval.data import text
 from jaxeval.errors import printable
 
+_PLAIN = r"^[+-]?\d{0,99}\.?\d{1,99}([eE][+-]?\d{1,2})?$"  # a number that is finite
 COMMA = r"^(\s*[+-]?\d*),(\d+([eE][+-]?\d+)?\s*)$"  # of a number with a decimal comma
 
 
@@ -83,12 +84,17 @@ class Cells(Sequence[str]):
 
     @functools.cached_property
     def floats(self) -> np.ndarray:
-        """The cells as float64; NaN for anything that is no number."""
+        """The cells as float64; NaN for anything that is not a number."""
         import pyarrow
+        from pyarrow import compute
 
         with contextlib.suppress(pyarrow.ArrowInvalid):
             return np.asarray(self.cells.cast(pyarrow.float64()).to_numpy())
-        return np.fromiter(map(_to_float, self), np.float64, len(self))
+        plain = compute.match_substring_regex(self.cells, _PLAIN)
+        numbers = compute.if_else(plain, self.cells, None).cast(pyarrow.float64())
+        found, others = np.array(numbers.to_numpy()), np.flatnonzero(~plain.to_numpy())
+        found[others] = [*map(_to_float, self.cells.take(others).to_pylist())]
+        return found
 
 
 def release_memory() -> None:
@@ -245,7 +251,7 @@ def join(columns: Sequence[Coded]) -> Coded:
 
 
 def to_floats(values: Sequence[object]) -> np.ndarray:
-    """Converts values to float64; NaN for anything that is no number (a bool, the text 1_0)."""
+    """Converts values to float64; NaN for anything that is not a number (a bool, the text 1_0)."""
     if isinstance(values, Cells):
         return values.floats
     if isinstance(values, Coded):

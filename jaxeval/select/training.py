@@ -93,7 +93,7 @@ class Models(Selecting, launching.Scheduler):
         self._jobs: dict[studies.Trial, tuple[str, int]] = {}
         self._spent, self._news = 0.0, list[str]()
         # lines to say once, when they are true of a cohort that begins
-        self._next, self._goes_on = "", "goes on from the evaluations that are recorded"
+        self._next, self._goes_on = "", "continues from the recorded evaluations"
 
     def trial(self, model: str, number: int) -> studies.Trial:
         """Returns evaluation k of a model: seed k and split k (Moss et al. 2019, section 4)."""

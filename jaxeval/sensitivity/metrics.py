@@ -100,7 +100,7 @@ def axes(
     columns, found = {**(beside or {}), **values}, []
     for name, column in values.items():
         if len(column) != runs:
-            raise DataError(f"{name}: expected {runs} values, one a run, found {len(column)}")
+            raise DataError(f"{name}: expected {runs} values, one per run, found {len(column)}")
         distribution = parameters[name].distribution if name in parameters else None
         found.append(_axis(name, column, _holds(name, parameters, columns, runs), distribution))
     return found

@@ -74,10 +74,10 @@ def side(program: Command) -> Side:
         raise ConfigError(f"{error.filename}: cannot be read ({error.strerror})") from None
     notes = []
     if others:
-        notes = [f"{folder}: untracked files do not tell versions apart: {_listed(others)}"]
+        notes = [f"{folder}: untracked files are not part of the version: {_listed(others)}"]
     if not commit:
-        apart = "its files of code and settings tell versions apart"
-        notes = [f"folder {folder} is at no commit of git; {apart}"]
+        apart = "its code and settings files define the version"
+        notes = [f"folder {folder} has no git commit; {apart}"]
     place = str(folder.resolve().relative_to(top)) if commit else ""
     score = str([program.field, pattern and pattern.pattern])  # its place in the output
     found = [{name: digest for name, digest in of.items() if digest} for of in (code, named)]

@@ -208,7 +208,7 @@ def _mean_over_data_sets(scores: Scores, growing: bool) -> Samples:
     cells = [each.by_data_set.get(name, {}) for name in names]
     for name, cell in zip(names, cells, strict=True):
         if absent := [model for model in scores.models if model not in cell]:
-            expected = "expected some on all data sets, or a table without this one"
+            expected = "expected scores on all data sets, or a table without this one"
             raise DataError(f"{absent[0]}: no usable score on {name}; {expected}", scores.source)
     means = ([cell[model].scores.mean() for cell in cells] for model in scores.models)
     if not datasets.one_scale(map(np.array, means)):
@@ -230,9 +230,9 @@ def _gap(
     label = names.get(following) or int(names[1]) + following - 1
     whole = [name for place, name in names.items() if all(place in of for of in each)]
     listed = ",".join(whole[:_LISTED]) + ",..." * (len(whole) > _LISTED) if whole else None
-    said = f"{unit} {label} of {text.listed(lacking)} has no score: later ones do not count"
-    never = "only if it can never come, " * growing
-    return [f"{said} ({never}{argument('seeds', listed)} names those that do)"]
+    said = f"{unit} {label} of {text.listed(lacking)} has no score, so later ones do not count"
+    never = "only if it can never come: " * growing
+    return [f"{said} ({never}{argument('seeds', listed)} lists those that do)"]
 
 
 def _order(labels: list[str], seeds: Sequence[int], growing: bool, source: str) -> dict[str, int]:

@@ -80,9 +80,9 @@ def _no_pairs(scores: Scores, units: Samples) -> str:
         return f"expected two or more models with scores on the same data set, found {names}"
     places = [f"{m} on {d}" for d, by_model in units.by_data_set.items() for m in by_model]
     return (
-        f"no two models have scores on the same data set ({listed(places, 6)}), which a verdict "
-        f"needs; {argument('column', {'dataset': 'NAME'})} names another column (of a runs folder "
-        "also data, the place it was read from)"
+        f"no two models have scores on the same data set ({listed(places, 6)}); choose another "
+        f"column with {argument('column', {'dataset': 'NAME'})} (in a runs folder also data, the "
+        "place it was read from)"
     )
 
 

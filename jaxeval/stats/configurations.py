@@ -124,9 +124,9 @@ def paired_options(
             found.append(_comparison(group, sign * np.array(cells), compared, sign, repeats))
     if not found:
         raise DataError(
-            f"{option}: no configuration has all of {_listed(compared)}; leave columns that are "
-            f"measured, number the rows or depend on the option out of the key ({','.join(key)}): "
-            f"{argument('ignore')}, or {argument('key')} with the columns that are its part"
+            f"{option}: no configuration has all of {_listed(compared)}; remove columns that are "
+            f"measured, number the rows or depend on the option from the key ({','.join(key)}): "
+            f"list them in {argument('ignore')}, or list the others in {argument('key')}"
         )
     return _adjusted(found)
 

@@ -232,9 +232,9 @@ def estimate(
 def _warnings(result: Estimate, clusters: str) -> Iterator[str]:
     sizes = result.sizes
     if min(sizes.runs) == 1:
-        yield "One run of a model: this says nothing of other runs."
+        yield "A model has one run: this says nothing about other runs."
     if "items" in result.over and sizes.clusters < FEW_CLUSTERS:
-        yield f"Only {sizes.clusters} {clusters}: fewer than {FEW_CLUSTERS} tell little of others."
+        yield f"Only {sizes.clusters} {clusters}: fewer than {FEW_CLUSTERS} say little of others."
     count = sizes.items * sum(sizes.runs)
     if sizes.missing > _OFTEN_MISSING * count:
         filled = "filled in by least squares, from item and run"

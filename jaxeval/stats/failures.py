@@ -143,7 +143,7 @@ def _of_unit(scores: Scores, units: Samples) -> Iterator[str]:
     every = (of for data in scores.data_sets for of in data.models.values())
     if units.unit == "seed" and len({s for of in every for s in of.labels.get("split", ())}) > 1:
         careful = argument("unit", "split")
-        yield f"seeds were trained on several splits: {careful} is the careful choice"
+        yield f"seeds were trained on several splits: {careful} is the conservative choice"
     if units.unit == "split" and scores.overlap:
         yield (
             "splits of several cross-validations overlap: tests and intervals allow for it "
@@ -153,10 +153,10 @@ def _of_unit(scores: Scores, units: Samples) -> Iterator[str]:
     each = (len(of.scores) for d in units.by_data_set.values() for of in d.values())
     if units.unit == "split" and not (scores.folds and max(each) <= _FOLDS):
         yield (
-            "splits of one corpus: if they overlap, as random ones and those of repeated "
-            "cross-validations do, their scores are not independent; tests and intervals hold for "
-            "other splits of this corpus, and are far too sure for other data (Nadeau & Bengio "
-            "2003); folds of one cross-validation err little (.07 for .05)"
+            "splits of one corpus: random splits and repeated cross-validations overlap, so "
+            "scores are not independent; tests and intervals hold for other splits of this "
+            "corpus, but are far too confident for other data (Nadeau & Bengio 2003); folds of a "
+            "single cross-validation err little (.07 for .05)"
         )
 
 
@@ -166,7 +166,7 @@ def _uneven(units: Samples) -> Iterator[str]:
         counts = {d: len(c[model].scores) for d, c in units.by_data_set.items() if model in c}
         if len(set(counts.values())) > 1:
             named = listed([f"{count} on {d}" for d, count in counts.items()], _MOST_ALIKE)
-            yield f"{units.unit}s of {model}: {named}; every data set weighs the same"
+            yield f"{units.unit}s of {model}: {named}; every data set has the same weight"
 
 
 def _not_averaged(units: Samples) -> Iterator[str]:
@@ -259,9 +259,9 @@ def _small_and_wide(compared: Sequence[Pair], rules: Rules) -> Iterator[str]:
         uneven = len(small) < _SMALL and 2 * len(small) <= len(large)
         if uneven and describe.sd(small) > 0 and describe.sd(small) >= _WIDER * describe.sd(large):
             yield (
-                f"{of.a}, {of.b}{on(of.data_set)}: the {len(small)} scores of {few} are spread "
-                f"{_WIDER} times as wide as the {len(large)} of {many}, or wider: p of "
-                f"Brunner-Munzel is then too small; more scores of {few} mend it"
+                f"{of.a}, {of.b}{on(of.data_set)}: the {len(small)} scores of {few} have at least "
+                f"{_WIDER} times the sd of the {len(large)} of {many}, so p of Brunner-Munzel is "
+                f"too small; add scores of {few}"
             )
 
 
@@ -274,8 +274,8 @@ def _alike(compared: Sequence[Pair]) -> Iterator[str]:
         if found.statistic > 0 and found.pvalue * len(compared) <= _CLEAR:  # Bonferroni
             yield (
                 f"{of.a}, {of.b}{on(of.data_set)}: scores of one seed correlate by "
-                f"{found.statistic:.2f}; if a seed draws what both share, such as the split, "
-                f"compare takes pairs by {argument('column', {'split': 'SEED'})}"
+                f"{found.statistic:.2f}; if the seed determines what both share, such as the "
+                f"split, compare pairs with {argument('column', {'split': 'SEED'})}"
             )
 
 

@@ -43,7 +43,7 @@ class Counts(NamedTuple):
         """Yields what was left out: items, answers and copies of runs."""
         head = _head(self.data_set)
         if self.left_out:
-            yield f"{head}{self.left_out} items are left out, since a model has no score of them"
+            yield f"{head}{self.left_out} items are left out, since a model has no score for them"
         for what, of in (("ended in an error", self.failed), ("have no score", self.unscored)):
             if said := ", ".join(f"{n} of {model}" for model, n in of.items() if n):
                 yield f"{head}answers that {what}: {said}"
@@ -76,18 +76,18 @@ def tasks(scores: Scores) -> list[Task]:
       DataError: one model, no common data set or item, too few items, runs without common items.
     """
     if len(scores.models) < 2:
-        named = "NAME=PATH names that of a file or folder of logs"
+        named = "NAME=PATH sets the model of a file or folder of logs"
         raise DataError(f"one model ({', '.join(scores.models)}); expected two or more: {named}")
     complete = [of for of in scores.data_sets if len(of.models) == len(scores.models)]
     every = listed(scores.models)
     if not complete:
-        raise DataError(f"no data set that {every} all have", scores.source)
+        raise DataError(f"{every} have no data set in common", scores.source)
     found, columns = [], dict[str, dict[str, int]]()
     for before, (unique, copies) in zip(complete, _drop_copies(complete), strict=True):
         lacking = [np.isnan(of.scores).all((1, 2)) for of in unique.models.values()]
         kept = ~np.any(lacking, axis=0)
         if not kept.any():
-            raise DataError(f"{_head(before.name)}no item that {every} all have a score of")
+            raise DataError(f"{_head(before.name)}{every} have no scored item in common")
         data = _aligned(unique.chosen(kept), columns)
         try:
             of_models = estimates.tables(
@@ -200,7 +200,7 @@ def reasons(scores: Scores, found: Sequence[Task]) -> tuple[str, ...]:
     lines = [f"{scores.models[0]} has no scores on {name or 'a task'}" for name in absent]
     why = "is left out, since the models have different metrics of it"
     lines += [f"{name or 'a task'} {why}" for name in scores.without_metric if name not in absent]
-    most = f"failed, have no score or are lacking, more than {100 * _MOST_MISSING:g} %"
+    most = f"failed, have no score or are missing, more than {100 * _MOST_MISSING:g} %"
     for (_, of, _), model in itertools.product(found, scores.models[:2]):
         if (share := of.missing[model]) > _MOST_MISSING:
             lines.append(f"{100 * share:.3g} % of {model}'s answers{on(of.data_set)} {most}")
@@ -250,7 +250,7 @@ def not_averaged(found: Sequence[Task]) -> tuple[str, ...]:
 
 def why_own(found: Sequence[Task]) -> str:
     """Returns why runs of different tasks are not shared, or "" if run r may be one network."""
-    own = "Runs differ between tasks: they are taken as a task's own"
+    own = "Runs differ between tasks and count as different networks"
     models = [[of.data.models[model] for of in found] for model in found[0].data.models]
     names = [[[*of.labels.get("name", ())] for of in model] for model in models]
     if len(found) == 1:
@@ -259,4 +259,4 @@ def why_own(found: Sequence[Task]) -> str:
         return f"{own}."  # no two tasks have a name in common
     if all(len({of.runs for of in model}) == 1 for model in models):
         return ""
-    return f"{own}; where some are one network, the interval of the mean is too short."
+    return f"{own}; if some are the same network, the interval of the mean is too narrow."

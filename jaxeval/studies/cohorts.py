@@ -222,9 +222,9 @@ def refuse_too_large(problem: Problem, who: Member) -> None:
     needed = _needed(count, problem.training, 1)
     if needed > available:
         raise TooLarge(
-            f"model: {count:,} parameters take at least {needed / 2**30:,.1f} GB a member "
-            f"(parameters, gradients, best parameters), and there are {available / 2**30:,.1f} "
-            "GB; expected smaller sizes"
+            f"model: {count:,} parameters need at least {needed / 2**30:,.1f} GB per member "
+            f"(parameters, gradients, best parameters), but there are {available / 2**30:,.1f} "
+            "GB; choose smaller sizes"
         )
 
 
@@ -251,7 +251,7 @@ def fewer(lanes: int, error: Exception) -> int:
         raise error
     if lanes <= jax.device_count():
         said = str(error).partition("\n")[0]
-        raise TooLarge(f"out of memory with a member a device ({said}); expected smaller sizes")
+        raise TooLarge(f"out of memory with one member per device ({said}); choose smaller sizes")
     return lanes // 2
 
 

@@ -202,8 +202,8 @@ def _refuse_lost_epochs(
             key = entries[slot.member].key
             if recorded[key[0]].get(key[1:], 0) < slot.epoch:
                 raise RunError(
-                    f"{checkpoints} has epochs of members that the runs database lacks: bring "
-                    "back the database, or remove that folder to train them from their first epoch"
+                    f"{checkpoints} has epochs of members that the runs database lacks: restore "
+                    "the database, or remove that folder to train them from their first epoch"
                 )
 
 

@@ -221,7 +221,7 @@ def _run(runner: "Runner", metric: str | None, retrain: int, quiet: bool) -> "Tu
         return metrics.stored_unit(metric, max(map(abs, scores), default=0.0))
 
     if state.known:
-        cli.say(f"goes on from {state.known} with results", quiet)
+        cli.say(f"continues from {state.known} with results", quiet)
     with contextlib.closing(runner.run()) as steps:
         for evaluation, note in steps:
             ended = evaluation.ended

@@ -38,7 +38,7 @@ _FRESH = 1_000_001  # beyond the seeds of all evaluations
 class Search:
     """Settings of a search: proposals depend on them and the history alone.
 
-    ConfigError: they do not go together, or what is enqueued is no setting of the space.
+    ConfigError: they do not go together, or what is enqueued is not a setting of the space.
     """
 
     space: Space

@@ -51,7 +51,7 @@ class Evaluation:
             said = f"finite scores, or the cause of a failure, got {[*self.scores]}"
             raise DataError(f"evaluation {self.number}: expected {said} and {self.failure!r}")
         if got not in (0, expected):
-            said = f"expected {expected} scores, one a seed, got {got}"
+            said = f"expected {expected} scores, one per seed, got {got}"
             raise DataError(f"evaluation {self.number}: {said}")
 
     @property
@@ -114,7 +114,7 @@ class History:
         each: Any = outcome if several else [outcome]
         scores = tuple(score for score in map(as_number, each) if score is not None)
         if not scores or len(scores) < len(each):
-            expected = "expected a score, one a seed, or why there is none"
+            expected = "expected one score per seed, or the cause of a failure"
             raise DataError(f"evaluation {number}: {expected}, got {outcome!r:.60}")
         return self.change(number, scores=scores, stopped=stopped)
 

@@ -231,14 +231,11 @@ def fit(data: Data, columns: Columns) -> Model:
         return negative_log_posterior(theta, columns, data, priors)
 
     likeliest = min(starts, key=lambda theta: objective(theta)[0])
-    steps = {"maxiter": 50}
     ends = [
-        optimize.minimize(
-            objective, start, method="L-BFGS-B", jac=True, bounds=priors.bounds, options=steps
-        )
+        optimize.fmin_l_bfgs_b(objective, start, bounds=priors.bounds, maxiter=50)
         for start in (priors.mean, likeliest)
     ]
-    best = min(ends, key=lambda end: end.fun).x
+    best, _, _ = min(ends, key=lambda end: end[1])
     return condition(Kernel.from_vector(best, columns), columns, data)
 
 

@@ -95,7 +95,7 @@ def read(path: str | Path) -> _Questions:
     path = Path(path)
     sections, units, asked = (_bats if path.is_dir() else _google)(path)
     if not asked:
-        raise DataError("no analogy question found; expected four words a line, or BATS", path)
+        raise DataError("no analogy question found; expected four words per line, or BATS", path)
     order = sorted(range(len(units)), key=lambda unit: units[unit].section)
     rank = np.argsort(order)
     first, second = rank[np.array(asked, np.int64)].T

@@ -131,7 +131,7 @@ def test_a_failure_counts_when_the_looks_come_to_it(failing: str) -> None:
     assert answer is not None and answer.reason == "better"
     early = _told(_scores(2, 3)).lose(failing, 4, "x")
     if failing == "old":
-        with pytest.raises(RunError, match="old: x; without a base"):
+        with pytest.raises(RunError, match="old: x; nothing can be settled"):
             rule.answer(early)
     else:
         assert rule.verdict(early) == "failed" and Settle(most=3).verdict(early) == "undecided"

@@ -76,7 +76,7 @@ def test_a_replay_ends_with_its_record() -> None:
     record = {"a": a[:5], "b": b}
     rule = bandits.TopTwoThompson(delta=1e-6)
     state, answer = bandits.select(rule, Replay(record))
-    (spent,) = (name for name in "ab" if f" scores of {name} are asked for" in answer.reason)
+    (spent,) = (name for name in "ab" if f" scores of {name} than" in answer.reason)
     assert answer.reason.endswith(f"than the {len(record[spent])} recorded")
     assert len(state.scores_of(spent)) == len(record[spent]) and answer.probability is not None
     with pytest.raises(DataError, match="b: 2 recorded scores; expected 3 or more"):
@@ -85,7 +85,7 @@ def test_a_replay_ends_with_its_record() -> None:
         bandits.SequentialHalving(budget=14),
         bandits.NonAdaptive(delta=None, budget=14),
     ):
-        with pytest.raises(DataError, match=r"more scores of [ab] are asked for than there are"):
+        with pytest.raises(DataError, match=r"needs more scores of [ab] than there are"):
             bandits.select(fixed, Replay(record))
     with pytest.raises(DataError, match="finite"):
         Replay({"a": [1, float("nan")]})

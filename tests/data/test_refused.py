@@ -94,7 +94,7 @@ CASES = {
     ],
     "tempeval3": [
         (EVENTS.replace("NN\tB-EVENT", "NN\tB-WAR"), ":2: 'B-WAR' is no"),
-        (EVENTS.replace("DT\tO", "DT\tNone"), ":1: 'None' is no event tag; expected columns"),
+        (EVENTS.replace("DT\tO", "DT\tNone"), ":1: 'None' is not an event tag; expected columns"),
         ('<?xml version="1.0" ?>\n<TimeML>\n', ":2: expected 3 columns"),
         ("\n<TimeML>\n", ":2: word and tag are both column 0 of 1"),
     ],

@@ -79,7 +79,7 @@ def test_running_text_is_refused(content: str, place: str, tmp_path: Path) -> No
     file.write_text(content)
     with pytest.raises(DataError) as error:
         tagging.read_untagged(tagging.SentenceSource(), file)
-    assert f"plain{place}" in str(error.value) and "one word a line" in str(error.value)
+    assert f"plain{place}" in str(error.value) and "one word per line" in str(error.value)
 
 
 @pytest.mark.parametrize("number", [0, 1])

@@ -53,7 +53,7 @@ def test_whose_the_variance_is_mirrors() -> None:
         assert f"{share:.0f} % due to the {whose}" in said and share > 95
         assert said.endswith(f"; the part due to the {whose} is the largest.")
     note = _said([[1, 2, 3], [3, 1, 2], [2, 3, 1.1]]).blocks[-1]
-    assert str(note).startswith("split and seed: the variance is estimated as below 0, shown as 0")
+    assert str(note).startswith("split and seed: the estimate of the variance is below 0")
     equal = _said(np.full((2, 2), 0.5))
     assert equal.blocks[-1] == "all runs have the same score"
     assert str(equal.blocks[0]).endswith(", no 95 % CI as the scores do not vary")
@@ -83,7 +83,7 @@ def test_what_to_train(plan: TrainingPlan, said: str) -> None:
 def test_a_study_that_is_precise_enough() -> None:
     """Dies if what was trained already is not said to suffice."""
     found = _said(SCORES, TrainingPlan(0.3, 3, 275)).answer[1]
-    assert "The 6 runs of this study reach " in found and found.endswith(" already.")
+    assert "The 6 runs of this study already reach " in found
 
 
 def test_repeats_have_the_digits_of_their_spread() -> None:
@@ -104,11 +104,14 @@ def test_whether_seeds_or_repeats_differ_by_more_mirrors() -> None:
     draw = np.random.default_rng(0)
     wide, thin = draw.normal(size=(30, 1)), 0.01 * draw.normal(size=(30, 8))
     for rows, said in (
-        (wide + thin, "Seeds differ by more in test f1 than runs of one seed do."),
-        (0.01 * wide + 100 * thin, "Runs of one seed differ by more in test f1 than seeds do."),
+        (wide + thin, "Test f1 varies more between seeds than between runs of one seed."),
+        (
+            0.01 * wide + 100 * thin,
+            "Test f1 varies more between runs of one seed than between seeds.",
+        ),
         (
             np.array([[1.0, 2.0], [2.5, 3.1], [0.4, 2.2]]),
-            "Whether seeds differ by more in test f1 than runs of one seed was not shown.",
+            "No difference was shown between the spread over seeds and that of one seed's runs.",
         ),
     ):
         assert report._compare_repeats(variances.nested(rows.tolist()), "f1") == said

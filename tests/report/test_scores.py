@@ -50,6 +50,16 @@ def test_digits_are_those_of_the_spread() -> None:
     assert scores.score_format("number", [1e-12], 1e-3)(1e-3) == "0.001000"
 
 
+def test_a_huge_score_leaves_the_others_readable() -> None:
+    """Dies if the losses of a model are zeros beside a run that diverged."""
+    for top in (1e6, 1e9, 1e30):
+        loss = scores.score_format("number", [0.02, top / 2], top)
+        cells = [loss(v) for v in (0.8123, 0.02, -0.5, 0.0, 1234.5, -2.5e8)]
+        assert cells == ["0.8123", "0.02000", "-0.5000", "0.000", "1234", "-2.50e+08"]
+    returns = scores.score_format("number", [30.0, 4e4], 1e5)
+    assert (returns(50_123.4), returns(1.5)) == ("50123", "2")
+
+
 def test_small_scores_are_no_zeros() -> None:
     """Dies if scores of 1e-7 are printed as 0.000000, or numbers of one table have exponents of
     their own."""

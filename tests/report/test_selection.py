@@ -36,7 +36,9 @@ def test_what_is_not_decided_stands_in_the_sentence() -> None:
         f"{p:.3f} (the budget is spent; 8 evaluations)."
     )
     equal = repr(_selected({"a": [0.5, 0.6, 0.7], "b": [0.5, 0.6, 0.7]}))
-    assert equal.startswith("Nothing decides between a and b; a is named, with probability 0.500")
+    assert equal.startswith(
+        "a and b cannot be told apart; a is named, which is the best with probability 0.500"
+    )
 
 
 def test_what_is_printed(capsys: pytest.CaptureFixture) -> None:

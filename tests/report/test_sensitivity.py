@@ -43,15 +43,15 @@ def test_what_was_not_shown_is_said_so() -> None:
     near, like = _sweep(12, "a"), _sweep(11, "b", 2)
     assert _said(near, like).endswith("No difference between a and b was shown, by this share.")
     bare = [_sweep(31, "b", resamples=0), _sweep(5, "c", resamples=0)]
-    assert _said(*bare).endswith(" No conclusion, as no two were compared with intervals.")
+    assert _said(*bare).endswith(" No conclusion, since no two were compared with intervals.")
     unfit = _said(_sweep(31, "a"), _sweep(5, "b", 2), seed=1)
-    assert "No conclusion, as both were drawn with seed 1: runs of" in unfit
+    assert "No conclusion, since both were drawn with seed 1: runs of" in unfit
     alone = _said(near, unended=3)
     assert alone.startswith("Runs within 1 point of the best score, 90.00: 28.21 % [")
-    assert "No conclusion, as runs have not ended (3 of a); those" in alone
+    assert "No conclusion, since runs have not ended (3 of a), so those" in alone
     three = _said(near, *bare)
     assert three.endswith(
-        "10.26 % of c (95 % CIs). No conclusion, as no two were compared with intervals."
+        "10.26 % of c (95 % CIs). No conclusion, since no two were compared with intervals."
     )
     five = [_sweep(k, f"s{k}", resamples=0) for k in range(4, 9)]
     assert _said(*five).startswith(
@@ -75,4 +75,4 @@ def test_differences_of_groups_name_the_group_with_more() -> None:
     assert re.search(r"Holm: c - a \.00\d; c - b \.\d+; a - b < \.001$", tested)
     unended = [dataclasses.replace(trial, unended=1) for trial in trials]
     said = dataclasses.replace(found, trials=unended).document().answer
-    assert "better" not in said[1] and said[1].startswith("No conclusion, as runs have not")
+    assert "better" not in said[1] and said[1].startswith("No conclusion, since runs have")

@@ -123,7 +123,7 @@ def test_losses_mirror_gains(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "correction, said",
     [
-        ("e-lond", "an expected share of at most 0.05 is wrongly kept"),
+        ("e-lond", "an expected share of at most 0.05 of the kept candidates is wrongly kept"),
         ("spending", "with probability 0.95 no candidate of the whole ledger is wrongly kept"),
         ("none", "up to 0.05 m are called better or worse"),
     ],
@@ -141,7 +141,7 @@ def test_mixed_corrections_promise_nothing(tmp_path: Path) -> None:
         asked = {**ASKED, "alpha": 0.1, "correction": "none", "higher_is_better": True}
         book.begin(FIRST, Side("other", "x", ""), "", asked)
     found = jaxeval.settle_report(path)
-    assert "nothing bounds the errors of all together" in repr(found)
+    assert "nothing bounds their errors together" in repr(found)
     assert found.candidates[-1].outcome == "unfinished" and found.candidates[-1].name == "x"
 
 

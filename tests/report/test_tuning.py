@@ -54,14 +54,14 @@ def test_the_answer_says_what_was_not_shown() -> None:
     """Dies if a score of the search passes for the setting's worth, or an order for a finding."""
     assert _answer([[0.9], [0.5]]) == (
         "Take setting 0, the best mean of 2 settings: accuracy 0.9000 in the search; not trained "
-        "again, so what it is worth is not known; no difference between settings can be called "
-        "real: none has two scores."
+        "again, so its true score is unknown; settings cannot be tested against each other: "
+        "none has two scores."
     )
     fresh = [0.8, 0.82, 0.87]
     low, high = stats.t.interval(0.95, 2, np.mean(fresh), stats.sem(fresh))
     said = _answer([[0.9], [0.5]], fresh)
     assert f"3 fresh seeds give dev 0.8300, 95 % CI [{low:#.4g}, {high:#.4g}], test 0.8300" in said
-    assert said.endswith("; whether it is better than the others was not tested.")
+    assert said.endswith("; it was not tested against the others.")
     assert "accuracy 0.9000 after 1 of 5 steps in the search" in _answer([Stopped(1, 5)])
     assert "Take setting 1" in _answer([Stopped(1, 5), [0.3]])
     of_config = Evaluation(0, {}, (1,), (0.9,), stopped=Stopped(1, 5), joined=(0, 0))
@@ -86,7 +86,7 @@ def test_the_answer_counts_the_settings_that_are_as_good(seeds: int, known: bool
     others = len(tuned.posterior.alike) - 1
     said = tuned.document().answer[0]
     assert (f"; {others} other" in said) == (others > 0) and "told apart from it" in said
-    assert ("by its prior alone" in said) != known
+    assert ("only from its prior" in said) != known
 
 
 def test_the_page_and_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:

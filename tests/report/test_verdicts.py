@@ -78,10 +78,10 @@ def test_sentences_of_some_designs() -> None:
     """Dies if who cannot be told from the best, a pair that was not compared, or the counts of
     many models are lost."""
     three = {("A", "B"): {"": 0}, ("A", "C"): {"": 1}, ("B", "C"): {"": 0}}
-    said = "A scores best: it is better than C; B cannot be told from it"
+    said = "A scores best: it is better than C; B cannot be told apart from it"
     assert text.sentence("ABC", three) == said
     noisy = {("A", "B"): {"": 0}, ("A", "C"): {"": 0}, ("B", "C"): {"": 1}}
-    said = "A scores best; B and C cannot be told from it"
+    said = "A scores best; B and C cannot be told apart from it"
     assert text.sentence("ABC", noisy) == said  # the tests show nothing against its mean
     apart = {("A", "C"): {"": 1}}
     assert (
@@ -89,7 +89,7 @@ def test_sentences_of_some_designs() -> None:
         == "A scores best: it is better than C; B is not compared with it"
     )
     circle = {("A", "B"): {"": 1}, ("B", "C"): {"": 1}, ("A", "C"): {"": -1}}
-    assert text.sentence("ABC", circle) == "No model is best: each is worse than another one"
+    assert text.sentence("ABC", circle) == "No model is best: each is worse than some other model"
     names = [f"m{k}" for k in range(9)]
     pairs = {
         (a, b): {"x": int(a == "m0"), "y": int((a, b) == ("m0", "m8")), "z": 0}

@@ -113,7 +113,10 @@ def _change(rows: list[Row], **values: Any) -> None:
             lambda rows: rows.append(rows[100]),
             "rows 102 and 902 are both model A, seed 1, item i10",
         ),
-        (lambda rows: _change(rows, gold="other"), r"1 of 90 items have several golds \(i10\)"),
+        (
+            lambda rows: _change(rows, gold="other"),
+            r"1 of 90 items have several gold answers \(i10\)",
+        ),
         (lambda rows: [row.pop("item") for row in rows], "no column 'item'"),
         (
             lambda rows: [row.pop("gold") and row.pop("predicted") for row in rows],

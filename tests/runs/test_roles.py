@@ -226,7 +226,7 @@ def test_how_long_runs_took_is_no_history(tmp_path: Path) -> None:
     assert len(read(tmp_path, rows).known) == 6
     content = "model,seed,epoch,acc\nA,1,3,.5\nA,2,4,.6\nB,1,7,.4\nB,2,9,.8\n"
     assert len(read(tmp_path, content).known) == 4
-    with pytest.raises(DataError, match="--column split=epoch: steps and times are no units"):
+    with pytest.raises(DataError, match="--column split=epoch: steps and times are not units"):
         read(tmp_path, content, columns={"split": "epoch"})
 
 

@@ -154,7 +154,7 @@ def test_a_full_disk_keeps_what_is_recorded(tmp_path: Path) -> None:
         opened.record([result(1)], [])
 
         opened._sql.execute("PRAGMA max_page_count=1")
-        with pytest.raises(RunError, match=r"full.*kept"):
+        with pytest.raises(RunError, match=r"full.*kept: .*free space"):
             for seed in range(2, 2000):
                 opened.record([result(seed)], [curve(seed, e) for e in range(50)])
     assert 1 in [row.seed for row in runs.load(tmp_path)]
@@ -165,7 +165,7 @@ def test_a_database_that_is_deleted_is_not_written_on(tmp_path: Path) -> None:
     with runs.open_store(tmp_path) as opened:
         opened.register(EXPERIMENT)
         (tmp_path / "runs.sqlite").unlink()
-        with pytest.raises(RunError, match="was deleted; the same command begins anew"):
+        with pytest.raises(RunError, match="was deleted; the same command starts again"):
             opened.record([result(1)], [])
 
 

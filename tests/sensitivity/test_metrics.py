@@ -207,7 +207,7 @@ def test_degenerate_sweeps() -> None:
     for scores, x, message in (
         ([0.5, 85, 1], [], "from 0 to 1, found 85"),
         ([0.5, 0.6], [], "at least 3"),
-        ([0.1, 0.2, 0.3], [1, 2], "x: expected 3 values, one a run, found 2"),
+        ([0.1, 0.2, 0.3], [1, 2], "x: expected 3 values, one per run, found 2"),
     ):
         with pytest.raises(DataError, match=message):
             analyze(scores, {"x": x})

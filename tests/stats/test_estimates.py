@@ -121,7 +121,10 @@ def test_missing_cells_are_what_least_squares_fits() -> None:
         (lambda: estimate([[[[1.0]]]]), r"found shape \[1, 1, 1, 1\]"),
         (lambda: estimate([np.nan, np.nan]), "m0: every score is missing"),
         (lambda: estimate([1.0, 0.0], [1.0, 0.0, 1.0]), "found 2 of m0, 3 of m1"),
-        (lambda: studied([task("", "", {"a": [1, np.nan], "b": [np.nan, 1]})]), "all have a sc"),
+        (
+            lambda: studied([task("", "", {"a": [1, np.nan], "b": [np.nan, 1]})]),
+            "no scored item in common",
+        ),
         (lambda: estimate([[1, np.nan], [2, np.nan], [np.nan, 1.0]]), "share no item"),
         (lambda: estimate([[1, np.nan], [2, np.nan]]), "run 1 has no score of the items"),
     ],

@@ -107,7 +107,7 @@ def test_what_cannot_be_averaged_is_said() -> None:
     assert "metrics differ (points, f1)" in found.notes[0]
     fewer = task("t1", "points", {m: _of(second, m)[:, :2] for m in second.models})
     found = studied([first, fewer])
-    assert "interval of the mean is too short" in found.notes[0] and len(found.overall) == 6
+    assert "interval of the mean is too narrow" in found.notes[0] and len(found.overall) == 6
     with pytest.raises(DataError, match=r"as many runs of a model on every task, found \[3, 2\]"):
         _mean([first, fewer], BOTH)
 

@@ -84,7 +84,7 @@ def test_a_result_is_of_what_runs(number: int) -> None:
     history = _history((1.0, 2.0), None)
     with pytest.raises(DataError, match=f"evaluation {number}: was never proposed, or has"):
         history.tell(number, (1.0, 2.0))
-    with pytest.raises(DataError, match="expected 2 scores, one a seed, got 1"):
+    with pytest.raises(DataError, match="expected 2 scores, one per seed, got 1"):
         history.tell(1, (1.0,))
 
 

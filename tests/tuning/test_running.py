@@ -180,7 +180,7 @@ TABLES = {"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 2]}}
 @pytest.mark.parametrize(
     ("field", "wrong", "message"),
     [
-        ("values", {"x": 2.0, "y": 1.0}, "evaluation 0 is no setting of the space"),
+        ("values", {"x": 2.0, "y": 1.0}, "evaluation 0 is not a setting of the space"),
         ("scores", "1", "evaluations.0.scores"),
         ("seconds", "soon", "not the state of a search"),
     ],

@@ -62,7 +62,7 @@ def test_numbers_that_are_none_are_refused() -> None:
 def test_results_that_are_neither_numbers_nor_words_are_refused(result: object) -> None:
     """Dies if true counts as 1, or None is a bare TypeError."""
     history, _ = RANDOM.ask(tuning.History(), 1)
-    with pytest.raises(DataError, match="expected a score, one a seed, or why"):
+    with pytest.raises(DataError, match="expected one score per seed, or"):
         history.tell(0, result)  # type: ignore[arg-type]
 
 

@@ -27,8 +27,8 @@ _MANY = 10  # comparisons
 # fields of the scores of runs that stand in the JSON
 _SCORES = ("higher_is_better", "direction", "missing", "unusable", "statuses")
 _OTHERS = (
-    "tests of spread of these pairs, of failed runs, over items and over data sets hold for a "
-    "single look: they claim nothing now"
+    "tests of these pairs' spread, of failed runs, over items and over data sets hold for a "
+    "single look only: they claim nothing now"
 )
 _AND = " | "  # between the parts of a key
 
@@ -140,7 +140,7 @@ def _item_details(study: Study) -> Iterator[Block]:
         yield Heading(tables.title(board))
         yield tables.leaderboard(board, study)
         seen = claims.detectable_on(board, study).removeprefix("; ")
-        yield from [f"In this design {seen}."] if seen else []
+        yield from [f"With this design {seen}."] if seen else []
     yield tables.differences(study)
     yield from _pairs(study)
 
@@ -153,7 +153,7 @@ def _fewer_comparisons(study: Study) -> list[str]:
     if (most := max(of_model.values())) == len(study.pairs):
         return []
     flag = argument("control", "MODEL")
-    return [f"a baseline chosen before scores were seen needs only {most} comparisons: {flag}"]
+    return [f"if you chose a baseline before you saw scores, {most} comparisons suffice: {flag}"]
 
 
 def _pairs(study: Study) -> Iterator[Block]:
@@ -263,9 +263,9 @@ class _Family:
         """Says what candidates that were compared one after the other lack."""
         if any(last.tests < self._tests for last in self._others):
             yield (
-                f"corrected over {self._tests} comparisons, {len(self._others)} of them of "
-                "earlier looks, whose claims were corrected over fewer: to see which still hold, "
-                f"compare all models in one table, with {argument('control', 'BASE')}"
+                f"corrected over {self._tests} comparisons, {len(self._others)} of them from "
+                "earlier looks, whose claims were corrected over fewer; to see which still hold, "
+                f"compare all models in one table with {argument('control', 'BASE')}"
             )
 
 

@@ -78,8 +78,8 @@ def _doubtful(study: Study, design: RunDesign) -> Iterator[str]:
         score, where = scale(one.score), on(one.data_set)
         beside = _beside_runs(study, design, one, scale)
         if one.count > 1:
-            gives = f"{one.model} gives {score} at every {design.unit}{where} ({one.count})"
-            yield f"{gives}: one run, which is not tested.{beside}"
+            gives = f"{one.model} scores {score} at every {design.unit}{where} ({one.count})"
+            yield f"{gives}: this counts as one run and is not tested.{beside}"
         elif beside:
             yield f"{one.model} has one score{where}, {score}; a test needs {FEWEST}.{beside}"
         else:
@@ -87,7 +87,7 @@ def _doubtful(study: Study, design: RunDesign) -> Iterator[str]:
     if others:
         has = "have one score each" if len(others) > 1 else "has one score"
         if any(of[1:] for of in others.values()):
-            has = f"{has.removesuffix(' each')} a {study.noun}"
+            has = f"{has.removesuffix(' each')} per {study.noun}"
         named = text.few([f"{model} ({text.few(of)})" for model, of in others.items()])
         yield f"{named} {has}; a test needs {FEWEST}."
     rows = study.boards[0].rows
@@ -113,7 +113,7 @@ def _beside_runs(study: Study, design: RunDesign, one: Copies, scale: ScoreForma
         name = text.confidence(next_run).replace("CI", "prediction interval")
         return (
             f" It is above {above} and below {below} of the {len(of)} runs of {other}, {lies} the "
-            f"{name} of one more: {scale.interval(next_run)}."
+            f"{name} for one more run: {scale.interval(next_run)}."
         )
     summary = describe.summarize(of, confidence=study.rules.confidence, bounds=bounds)
     assert summary.interval is not None
@@ -140,7 +140,7 @@ def _beside(study: Study) -> list[str]:
     every = [*study.overall, *study.pairs]
     if same := [f"{p.a} and {p.b}{on(p.data_set)}" for p in every if p.equivalent]:
         return [f"Equivalent within {margin} (TOST): {text.few(same, between='; ')}."]
-    return [f"Equivalence within {margin} was not shown of any pair (TOST)."]
+    return [f"Equivalence within {margin} was not shown for any pair (TOST)."]
 
 
 def _after(phrase: str, line: str) -> str:
@@ -234,7 +234,7 @@ def _too_few(study: Study, primary: Primary, models: Sequence[str]) -> str:
     if primary.needed is not None:
         each = "" if all(pair.scores and pair.scores.by_pairs for pair in study.pairs) else " each"
         needed = f"{text.counted(primary.needed, study.pairs[0].unit)}{each}"
-        parts.append(f"{needed} would show one of {Primary.PLANNED_SDS:g} sds")
+        parts.append(f"{needed} would show a difference of {Primary.PLANNED_SDS:g} sds")
     if data_sets >= FEW_DATA_SETS and study.noun != study.pairs[0].unit:
         parts.append(f"{argument('unit', 'dataset')} compares over {data_sets} {study.noun}s")
     return f"{'; '.join(parts)}."
@@ -291,6 +291,6 @@ def failures(
     for test in shown:
         more, less = (test.a, test.b) if test.higher > 0 else (test.b, test.a)
         pairs.append(f"{more} fails more often than {less}{on(test.data_set)}")
-    line = text.few(pairs) or "no difference of the failure rates was shown"
+    line = text.few(pairs) or "no difference in failure rates was shown"
     tested = [f"{line} ({corrected} {p}, Fisher's exact test)"] if failed.tests else []
     return ["; ".join([", ".join(parts), *([rule] if rule else []), *tested]) + "."]

@@ -16,7 +16,7 @@ from jaxeval.stats.single_models import SinglePair
 from jaxeval.stats.study import Study
 
 _NO_CONCLUSION = f"no conclusion can be drawn, which takes at least {FEW_DATA_SETS}"
-_KNOWN_BEST = " of the pair known best"
+_KNOWN_BEST = " for the best-known pair"
 WITHHELD = "too many answers or tasks are missing"
 
 
@@ -115,7 +115,7 @@ def detectable(pairs: Sequence[Pair], rules: Rules, scale: ScoreFormat) -> str:
         seen = span(min(known), max(known), scale)
         if len(known) < len(pairs):  # others have too few scores, do not vary, or grew
             seen = scale.difference(min(known)) + _KNOWN_BEST
-        return f"; a difference of {seen} is detected {power}"
+        return f"; a difference of {seen} would be detected {power}"
     never = len(plans) == len(pairs) and all(plan.least_p > rules.alpha for plan in plans)
     return "; no difference, however large, could be shown" if never else ""
 
@@ -127,13 +127,13 @@ def detectable_on(board: Board, study: Study) -> str:
     if smallest is None:
         none = f"no difference, however large, could be shown at level {study.rules.alpha:g}"
         why = f"{none}, with so few runs or items" if never else ""
-        alike = "what is detected is not known, as two models differ by the same on all items"
+        alike = "the detectable difference is unknown: two models differ by the same on all items"
         return f"; {why or alike}" if never or unknown else ""
     scale = words.score_format(study, board.data_set)
     seen = scale.difference(smallest) + _KNOWN_BEST
     if largest is not None:
         seen = span(smallest, largest, scale)
-    return f"; a difference of {seen} is detected (power {100 * POWER:g} %)"
+    return f"; a difference of {seen} would be detected (power {100 * POWER:g} %)"
 
 
 def span(low: float, high: float, scale: ScoreFormat) -> str:
@@ -167,9 +167,9 @@ def _spread(pair: Pair, scale: ScoreFormat) -> str:
     measured = f"sd {scale(sds[0])} ({pair.a}) and {scale(sds[1])} ({pair.b}); {p}"
     if not pair.wider:
         return f"No difference in spread was shown: {measured}."
-    otherwise = ", though not by the sd, which a few outliers decide"
+    otherwise = ", though not by the sd, which depends on few outliers"
     though = "" if pair.wider * (sds[0] - sds[1]) >= 0 else otherwise
-    return f"The spread differs, {pair.names[pair.wider < 0]}'s is wider{though}: {measured}."
+    return f"The spreads differ; {pair.names[pair.wider < 0]}'s is wider{though}: {measured}."
 
 
 def _needed(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
@@ -183,7 +183,7 @@ def _needed(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
         fewest, most = (beyond if n is None else f"{n:,}" for n in plan.required_range)
         ends = f" ({fewest} to {most} at the ends of the {text.confidence(rules)})"
     many = f"{plan.required_seeds:,} {'pairs' if runs.by_pairs else 'scores each'}{ends}"
-    advice = "" if pair.shown else ": choose their number beforehand"
+    advice = "" if pair.shown else "; choose the number beforehand"
     yield f"{what} ({scale.difference(plan.planned_difference)}) would need {many}{advice}."
 
 
@@ -255,7 +255,7 @@ def _nemenyi(ranking: Ranking) -> str:
     ranks = dict(zip(ranking.models, ranking.average_ranks, strict=True))
     over = {a: [b for b in ranks if ranks[b] - ranks[a] > critical] for a in ranks}
     better = "; ".join(f"{a} over {text.few(worse)}" for a, worse in over.items() if worse)
-    return f"{f'Ranked better: {better}' if better else 'Which differ was not shown'} ({how})."
+    return f"{f'Ranked better: {better}' if better else 'Which ones was not shown'} ({how})."
 
 
 def _signed_rank(across: Across, study: Study) -> str:

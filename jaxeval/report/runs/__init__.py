@@ -19,17 +19,15 @@ _FEW = 5  # scores: with fewer, quartiles say little
 _MOST_TABLES = 4  # experiments that each have a table
 _OVERVIEW = ("experiment", "id", "score", "members", "n", "median", "min", "max")
 _NUMBERS = ("min", "q1", "median", "q3", "max", "mean", "sd")
-_OF_SETTINGS = (
-    "; each has a setting of its own, so that the spread is that of settings, not of seeds"
-)
+_OF_SETTINGS = "; each has its own setting, so the spread is over settings, not over seeds"
 # kind of experiment -> texts after its name and after its members, and advice if they are few
 _KINDS = {
     "seeds": ("", "; sd with n - 1", "train more seeds"),
     "sweep": (": a random sweep", _OF_SETTINGS, "draw more runs"),
     "tuning": (
         ": the settings of a search",
-        "; each has a setting that a search proposed: no fair sample of settings or seeds; test "
-        "is for the best one, trained with fresh seeds",
+        "; a search proposed each setting, so they are a biased sample; test scores are only for "
+        "the best setting, trained with fresh seeds",
         "try more settings",
     ),
     "noise": (
@@ -114,8 +112,8 @@ def _remarks(summary: ExperimentSummary) -> Iterator[str]:
     yield f"members: {text.statuses(summary.statuses)}{members}"
     if summary.sweep is not None and summary.sweep.missing:
         yield (
-            f"{summary.sweep.missing} more of its runs have not ended: those that have are no "
-            "fair sample; the command that began the sweep goes on with it"
+            f"{summary.sweep.missing} more of its runs have not ended, so those that have are a "
+            "biased sample; the command that began the sweep continues it"
         )
     every = sum(summary.statuses.values())
     if lost := summary.statuses.get("diverged"):

@@ -175,7 +175,7 @@ def _draw_experiment(
         own = [point for point in points if records.key(point) in keys]
         drawn.append(_curves(own, members[0].metric, members[0].unit))
     if kind not in ("seeds", "noise"):
-        lead = "Each member has a setting of its own. "
+        lead = "Each member has its own setting. "
         drawn = [figure._replace(caption=lead + figure.caption) for figure in drawn]
     if (sweep := trials.recorded_sweep(members)) is None:
         return drawn

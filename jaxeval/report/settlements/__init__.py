@@ -15,16 +15,16 @@ from jaxeval.stats import Effect, Interval
 Outcome = Literal["kept", "discarded", "undecided", "failed", "unfinished"]
 _GUARANTEES = {
     "e-lond": (
-        "Correction e-lond: of the candidates that are kept, an expected share of at most "
-        "{alpha:g} is wrongly kept."
+        "Correction e-lond: an expected share of at most {alpha:g} of the kept candidates is "
+        "wrongly kept."
     ),
     "spending": (
         "Correction spending: with probability {sure:g} no candidate of the whole ledger is "
         "wrongly kept."
     ),
     "none": (
-        "No correction: each comparison is right by itself with probability {sure:g}, so that "
-        "of m candidates as good as their base up to {alpha:g} m are called better or worse."
+        "No correction: each comparison by itself is right with probability {sure:g}. Of m "
+        "candidates that equal their base, up to {alpha:g} m are called better or worse."
     ),
 }
 _MARKS: dict[Outcome, dict[str, Any]] = {
@@ -35,9 +35,7 @@ _MARKS: dict[Outcome, dict[str, Any]] = {
     "unfinished": {"marker": "^", "color": plots.COLOURS[6], "mfc": "white"},
 }
 _BLUE = plots.COLOURS[0]
-_MIXED = (
-    "The comparisons differ in alpha or correction: nothing bounds the errors of all together."
-)
+_MIXED = "The comparisons differ in alpha or correction: nothing bounds their errors together."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,17 +164,17 @@ class Settlements(Result):
         yield Table(head, [row[: len(head)] for row in rows])
         if won:
             yield (
-                "A candidate is kept when its scores are high, so that the difference with which "
-                "it won is too large on average. Its winning scores are not used again: as a base "
-                "it has fresh seeds. The difference by these is their mean minus that of all "
-                "seeds of the base before, among them those with which that one lost: a part of "
-                "the excess may remain."
+                "A candidate is kept when its scores are high, so the difference by which it won "
+                "is too large on average. As a base it has fresh seeds; its winning scores are "
+                "not used again. The difference by fresh seeds is their mean minus that of all "
+                "seeds of the base before. These include the seeds with which that base lost, so "
+                "part of the excess may remain."
             )
 
     def _noise(self) -> Iterator[Block]:
         yield Heading("Noise floor")
         if not self.sd or self.sd_interval is None:
-            yield "No base has two different scores: the noise is not known."
+            yield "No base has two different scores: the noise is unknown."
             return
         scale, of = self.scale(), next(of for of in reversed(self.bases) if of.mean)
         seeds = text.counted(len(of.scores), "seed")
@@ -214,8 +212,8 @@ def _progress(found: Settlements) -> Iterator[Figure]:
         "Blue: mean of the base by seeds with which it did not win, and its 95 % interval. Marks: "
         "the mean of each candidate in its comparison; lines: the base it met plus the interval "
         "of their difference, which holds at any time with probability 1 - level. A line that "
-        f"ends at the frame continues beyond it. A kept one is too {chosen} on average, since it "
-        f"was kept for being {chosen}; the base that follows is not."
+        f"ends at the frame continues beyond it. A kept candidate is too {chosen} on average, "
+        f"since it was kept for being {chosen}; the base that follows is not."
     )
     head = ("comparison", "candidate", "outcome", scale.label("difference"), "interval")
     rows = [

@@ -19,8 +19,8 @@ from jaxeval.stats.anytime import Settled, Statistic
 from jaxeval.stats.sequential import FIRST_LOOK
 
 _OUTSIDE = (
-    "This difference, of all scores, lies outside the interval, which earlier seeds gave: did a "
-    "late run fail, or did code, data or machine change?"
+    "This difference of all scores lies outside the interval that earlier seeds gave: did a late "
+    "run fail, or did code, data or machine change?"
 )
 _EXIT_CODES = {"better": 0, "undecided": 1, "failed": 1, "worse": 3, "equal": 4, "constant": 5}
 _PLANNED = (5, 10, 20, 30)  # seeds for which the smallest difference is shown
@@ -105,22 +105,22 @@ class Settlement(Result):
         low, high = effect.interval[:2]
         advice = {
             (True, False): "; pairs would take fewer seeds, if chosen before the first score",
-            (False, True): ": wrong claims are more frequent than alpha; pairs hold",
+            (False, True): ": wrong claims are more frequent than alpha; pairs are valid",
         }.get((low > 0, high < 0), "")
         form = "differences within pairs" if self.paired else f"two samples{advice}"
-        what, interval = "a pair" if self.paired else "one seed", f"[{low:.2f}, {high:.2f}]"
-        said = f"Scores of {what} correlate by {effect.estimate:.2f}, 95 % CI {interval}"
+        what, interval = "in a pair" if self.paired else "of one seed", f"[{low:.2f}, {high:.2f}]"
+        said = f"Scores {what} correlate by {effect.estimate:.2f}, 95 % CI {interval}"
         return f"{said}; compared as {form}."
 
     def _answer(self, scale: ScoreFormat) -> str:
         if self.verdict == "failed":
             said = "; ".join(f"{side}: {why}" for side, why in self.failures.items())
-            return f"No claim of {self._sides()}, since a seed failed ({said})."
+            return f"No claim about {self._sides()}, since a seed failed ({said})."
         if self.verdict == "constant":
             both = " and ".join(f"{side} has {scale(of[0])}" for side, of in self.scores.items())
             return (
-                f"No claim over seeds: {both} at each of {self.looks} seeds, which is one score "
-                "each; does the seed reach the programs?"
+                f"No claim over seeds: {both} at each of {self.looks} seeds, which counts as one "
+                "score; does the seed reach the programs?"
             )
         within = f"the margin of {scores.difference(self.margin, self.unit)}"
         more = f" by more than {within}" if self.margin else ""
@@ -217,10 +217,10 @@ def _notes(
     """Yields what went wrong on a side: pairs lost, a failure after the verdict, one score."""
     yield from (f"{side}: {why}" for side, why in lost.items())
     for side, why in late.items():
-        yield f"{side}: {why}; the claim rests on what came before"
+        yield f"{side}: {why}; the claim rests on earlier seeds"
     still = [m for m, of in known.items() if len(of) >= FIRST_LOOK and not stats.varies(of)]
     if len(still) == 1:
-        yield f"{still[0]} has one score at all seeds: does the seed reach it?"
+        yield f"{still[0]} has the same score at all seeds: does the seed reach the program?"
 
 
 def signed(rule: Settle, found: Settled) -> tuple[float, float, float]:

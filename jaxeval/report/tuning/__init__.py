@@ -97,9 +97,9 @@ class Tuned(Result):
         """States the scores of the best setting with fresh seeds."""
         if self.retrained is None:
             why = "" if self.seeded else " (it gets no seed)"
-            return f"not trained again{why}, so what it is worth is not known"
+            return f"not trained again{why}, so its true score is unknown"
         if not self.retrained.parts:
-            return "no fresh seed has one, so what it is worth is not known"
+            return "no fresh seed has a score, so its true score is unknown"
         means = []
         for part, of in self.retrained.parts.items():
             same = " each (do they depend on the seed?)" if of.n > 1 else ""
@@ -113,14 +113,14 @@ class Tuned(Result):
     def _rivals(self) -> str:
         """States which other settings may be as good."""
         if len(self.ranked()) < 2:
-            return "there is no other with a score"
+            return "no other setting has a score"
         if self.noise is None:
-            return "no difference between settings can be called real: none has two scores"
+            return "settings cannot be tested against each other: none has two scores"
         if self.posterior is None:
-            return "whether it is better than the others was not tested"
+            return "it was not tested against the others"
         others = len(self.posterior.alike) - 1
-        many = f"{others} {'other is' if others == 1 else 'others are'} not"
-        known = ", which knows the noise of a score by its prior alone"
+        many = f"{others} {'other' if others == 1 else 'others'} cannot be"
+        known = ", which knows the noise of a score only from its prior"
         known = "" if self.posterior.noise_known else known
         return f"{many if others else 'all others are'} told apart from it by the model{known}"
 

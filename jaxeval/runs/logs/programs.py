@@ -85,7 +85,7 @@ def _read_metric(
     filtered = str(sample.get("filter") or "none")
     metric = name if filtered == "none" else f"{name}/{filtered}"
     if score is None:
-        found = f"{metric} is no number of each item, and is left out"
+        found = f"{metric} is not one number per item and is left out"
         log.notes[f"task {base.dataset}: {found}"] += 1
         return
     if isinstance(higher, bool):

@@ -147,7 +147,7 @@ def settings(*given: Json) -> str:
 
 
 def number(value: object) -> float | None:
-    """Returns a score as a float, 1 for true; None if it is no number."""
+    """Returns a score as a float, 1 for true; None if it is not a number."""
     try:
         return float(value) if isinstance(value, bool | int | float) else None
     except OverflowError:

@@ -87,7 +87,7 @@ def test_a_model_that_is_not_told_from_the_best_is_not_called_worse() -> None:
         ("b", "c"): 0,
     }
     first, second, third = answers.order(study)
-    said = f"{first} scores best: it is better than a; {second} cannot be told from it."
+    said = f"{first} scores best: it is better than a; {second} cannot be told apart from it."
     assert answers.answer(study) == [said] and third == "a"
 
 
@@ -101,13 +101,15 @@ def test_nothing_shown_says_what_would_have_been_detected(models: int, data_sets
     for line, pairs in zip(said, [study.overall, study.pairs][data_sets == 1 :], strict=False):
         line = line.replace("Data set by data set, n", "N")
         assert re.match(f"No difference between ({who}|m1 and m0) was shown", line)
-        found = re.search(r"; a difference of ([\d.]+)(?: to ([\d.]+))? is detected \(pow", line)
+        found = re.search(
+            r"; a difference of ([\d.]+)(?: to ([\d.]+))? would be detected \(pow", line
+        )
         assert found
         ends = [float(end) for end in found.groups() if end]
         known = [p.plan.detectable_difference or 0 for p in pairs if p.plan]
         assert ends == pytest.approx([min(known), max(known)][: len(ends)], rel=0.02)
-    notes = [note for note in Comparison(study).document().notes if "needs only" in note]
-    fewer = "a baseline chosen before scores were seen needs only 8 comparisons: --control MODEL"
+    notes = [note for note in Comparison(study).document().notes if "baseline" in note]
+    fewer = "if you chose a baseline before you saw scores, 8 comparisons suffice: --control MODEL"
     assert notes == ([fewer] if models == 5 else [])
 
 
@@ -120,13 +122,15 @@ def test_a_design_that_can_show_nothing_says_so_first(models: int) -> None:
     who = "m0 and m1" if models == 2 else "5 models"
     found = re.fullmatch(
         rf"{who} with 2 runs each cannot show any difference at level \.05; (\d+) runs each would "
-        r"show one of 3 sds\.",
+        r"show a difference of 3 sds\.",
         first,
     )
     assert found
     assert "cannot show" not in answers.answer(_runs(means, n=int(found[1]), sd=1e-4))[0]
     six = answers.answer(_runs(means, n=2, data_sets=6))[0]
-    assert six.endswith("would show one of 3 sds; --unit dataset compares over 6 data sets.")
+    assert six.endswith(
+        "would show a difference of 3 sds; --unit dataset compares over 6 data sets."
+    )
     four = _runs({"a": 0.5, "b": 0.6, "c": 0.7}, data_sets=4, n=1)
     assert answers.answer(four)[0].startswith("3 models with 4 data sets cannot show any")
     five = _runs({"a": 0.5, "b": 0.6, "c": 0.7}, data_sets=5, n=1, sd=1e-4)
@@ -143,7 +147,7 @@ def test_equivalence_is_said_of_whom_it_was_shown(gap: float, shown: bool) -> No
     assert three[1] == (
         "Equivalent within 0.05 (TOST): a and b."
         if shown
-        else "Equivalence within 0.05 was not shown of any pair (TOST)."
+        else "Equivalence within 0.05 was not shown for any pair (TOST)."
     )
 
 
@@ -171,11 +175,14 @@ def test_points_controls_and_copies() -> None:
     copies = answers.answer(_runs({"a": 0.9, "b": 0.8}, sd=0.0))
     last = "If these models are deterministic, a is better."
     starts = [line.split(" at every")[0] for line in copies]
-    assert starts == ["a gives 0.9000", "b gives 0.8000", last]
+    assert starts == ["a scores 0.9000", "b scores 0.8000", last]
     assert len(answers.answer(_runs({"a": 0.9, "b": 0.9}, sd=0.0))) == 2
     alone = {"x": {"a": [0.5] * 5, "b": [0.6] * 5}, "y": {"a": [0.5, 0.7, 0.6], "b": [0.6]}}
     said = answers.answer(studies.study(cubes.runs(alone), Rules(resamples=99)))
-    assert said[0] == "b gives 0.60 at every seed on x (5): one run, which is not tested."
+    assert (
+        said[0]
+        == "b scores 0.60 at every seed on x (5): this counts as one run and is not tested."
+    )
 
 
 @pytest.mark.parametrize(("score", "said"), [(0.9, "Of the models tested, b is"), (0.4, "b is")])
@@ -189,7 +196,7 @@ def test_an_untested_model_that_scores_best_is_not_passed_over(score: float, sai
     scores = cubes.runs({key: {**of, "c": of["a"]} for key in "xy"})
     *_, last = answers.answer(studies.study(scores, Rules(resamples=99)))
     each = f"one ({score:.4f} on x, {score:.4f} on y)"
-    assert last == f"{each} has one score a data set; a test needs 3."
+    assert last == f"{each} has one score per data set; a test needs 3."
     for models, more in (("ab", "b is better than a on WSJ: "), ("abc", "on WSJ, against b, ")):
         shared = {m: of["b" if m == "b" else "a"] for m in models}
         known = cubes.runs({"WSJ": shared, "y": {m: [0.5] for m in models}})
@@ -258,7 +265,7 @@ def test_items_show_what_the_corrected_tests_show() -> None:
         ("b", "c"): 0,
     }
     order = [row.model for row in study.boards[0].rows]
-    said = f"{order[0]} scores best: it is better than a; {order[1]} cannot be told from it."
+    said = f"{order[0]} scores best: it is better than a; {order[1]} cannot be told apart from it."
     assert answers.answer(study) == [said]
     for names in ("ab", "ba"):
         (pair,) = (study := _items(dict.fromkeys(names, 0.0))).pairs
@@ -266,7 +273,9 @@ def test_items_show_what_the_corrected_tests_show() -> None:
         a, b = names
         assert first.startswith(f"No difference between {a} and {b} was shown: score ")
         assert np.sign(float(re.findall(r"score (-?[\d.]+)", first)[0])) == np.sign(pair.value)
-        assert f" ({a} - {b}), 95 % CI [" in first and first.endswith(" is detected (power 80 %).")
+        assert f" ({a} - {b}), 95 % CI [" in first and first.endswith(
+            " would be detected (power 80 %)."
+        )
 
 
 def test_designs_margins_and_missing_answers_of_items() -> None:
@@ -296,5 +305,5 @@ def test_no_model_is_better_where_measures_of_location_disagree() -> None:
         for k, gain in enumerate(gains)
     }
     lines = answers.answer(studies.study(cubes.runs(cells), Rules(resamples=99)))
-    first = "A scores best: it is better than C; B cannot be told from it."
+    first = "A scores best: it is better than C; B cannot be told apart from it."
     assert lines[:2] == [first, "Measures of location disagree: A and B."]

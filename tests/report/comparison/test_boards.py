@@ -50,13 +50,13 @@ def test_what_cannot_be_shown_is_put_down_to_its_reason() -> None:
     draw = np.random.default_rng(0)
     item = np.round(draw.normal(size=(60, 1, 1)), 1)
     study = cubes.studied([cubes.task("t", "score", {"a": item, "b": item + 0.5})])
-    assert "is not known, as two models differ" in claims.detectable_on(study.boards[0], study)
+    assert "is unknown: two models differ" in claims.detectable_on(study.boards[0], study)
     scores = {"a": item, "copy": item, "b": item + 0.3 * draw.normal(size=(60, 1, 1))}
     study = cubes.studied([cubes.task("t", "score", scores)])
     detectable = study.boards[0].detectable
     assert detectable is not None and detectable.smallest is not None
     said = claims.detectable_on(study.boards[0], study)
-    assert "of the pair known best is detected" in said and "however large" not in said
+    assert "for the best-known pair would be" in said and "however large" not in said
     scores = {f"m{k}": draw.normal(size=(40, 2, 1)) + draw.normal(size=2)[:, None] for k in "ab"}
     study = cubes.studied([cubes.task("t", "score", scores)], over=("runs",), alpha=1e-5)
     assert study.boards[0].detectable == (None, None, True, False)

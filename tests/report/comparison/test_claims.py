@@ -153,7 +153,7 @@ def test_spread_that_the_sd_measures_otherwise(by_pairs: bool) -> None:
     pair = _compared(_of("A", "B", a, b, by_pairs))
     assert np.std(b) > np.std(a) and pair.wider == 1
     sentence = _lines(pair)[2]
-    assert sentence.startswith("The spread differs, A's is wider, though not by the sd, which")
+    assert sentence.startswith("The spreads differ; A's is wider, though not by the sd, which")
 
 
 @pytest.mark.parametrize("corrected_away", [True, False])
@@ -247,6 +247,6 @@ def test_a_plan_from_a_difference_that_was_seen_names_its_range(shift: float) ->
         assert most == pytest.approx(at_ends[1], abs=3) and most >= pair.plan.required_seeds
     over = f"{fewest} to " + ("more than 10,000" if most is None else f"{most:,}")
     over = f" ({over} at the ends of the 95 % CI)" if fewest != most else ""
-    advice = "" if pair.shown else ": choose their number beforehand"
+    advice = "" if pair.shown else "; choose the number beforehand"
     needed = f"would need {pair.plan.required_seeds:,} scores each{over}{advice}."
     assert _lines(pair)[-1].endswith(needed)

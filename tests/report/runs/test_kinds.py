@@ -67,7 +67,7 @@ def test_settings_are_no_seeds(folder: Path) -> None:
     """Dies if settings near a config's have a violin, or their spread is taken for that of
     seeds."""
     lines = list(document._remarks(experiments.summarize(of(folder, "near"))))
-    assert "spread is that of settings, not of seeds" in lines[0]
+    assert "spread is over settings, not over seeds" in lines[0]
     assert not any("train more seeds" in line for line in lines)
     violins = experiments.draw(records.by_experiment(runs.load(folder)), [])[0]
     shown = {row[0] for row in violins.rows}

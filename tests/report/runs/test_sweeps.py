@@ -32,7 +32,7 @@ def test_summary_of_a_sweep(tmp_path: Path) -> None:
     assert described.sweep is not None and described.sweep.setting == json.loads(top.hparams)
     assert described.sweep.near == sum(round(1000 * (max(dev) - d), 6) <= 10 for d in dev)
     lines = list(document._remarks(described))
-    assert lines[0].startswith("members: 2 diverged, 22 early stopped; each has a setting of its")
+    assert lines[0].startswith("members: 2 diverged, 22 early stopped; each has its own setting")
     assert lines[3].startswith(
         f"its setting: batch_size {described.sweep.setting['batch_size']}, "
     )

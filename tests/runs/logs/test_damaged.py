@@ -66,7 +66,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "sample twice": (
         lambda f: writing.inspect_json(f / "a.json", HEAD, [SAMPLE, SAMPLE]),
-        "a score is there twice: model openai/a, task popularity, item 1;",
+        "a score occurs twice: model openai/a, task popularity, item 1;",
     ),
     "torn line": (
         lambda f: _lines(f / "samples_x.jsonl", '{"doc_id": 1, "metrics": []}', '{"doc_'),

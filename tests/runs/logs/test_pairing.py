@@ -54,7 +54,7 @@ def test_another_prompt_or_gold_is_refused(tmp_path: Path) -> None:
         read(tmp_path / "p")
     data = _one(tmp_path / "p", mismatched="pair")
     assert data.models["b"].scores.ravel().tolist() == [1.0, 1.0]
-    with pytest.raises(DataError, match="no item that a, b all have a score of"):
+    with pytest.raises(DataError, match="a, b have no scored item in common"):
         read(tmp_path / "p", mismatched="drop")
     golds = [1, {"x": 1, "y": 2}, "x"]
     others = ["1", {"y": 2, "x": 1}, "y"]

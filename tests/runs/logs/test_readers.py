@@ -17,7 +17,7 @@ LATER = "2026-04-01T00-00-00.1"
 
 def test_lm_evaluation_harness(tmp_path: Path) -> None:
     """Dies if a filter's scores are another's, if the model is its folder's name, if a metric's
-    direction is lost, or if what is no number of an item becomes a score."""
+    direction is lost, or if what is not a number of an item becomes a score."""
     scores = {"strict-match": [1.0, 0.0, 1.0], "none": [0.0, 0.0, 1.0]}
     metrics = {"exact_match": True, "loss": False}
     writing.lm_eval(tmp_path, "org/model-1b", scores, metrics=metrics, pair=[1, 2])
@@ -31,7 +31,7 @@ def test_lm_evaluation_harness(tmp_path: Path) -> None:
                 for k, score in enumerate(scores[filtered])
             ]
             assert table.higher_is_better is higher and table.direction == "recorded"
-    assert "task arc: pair is no number of each item, and is left out (3 times)" in table.warnings
+    assert "task arc: pair is not one number per item and is left out (3 times)" in table.warnings
     (samples,) = tmp_path.rglob("samples_*")
     samples.write_text('{"doc_id": 1, "acc": 1.0}\n')
     with pytest.raises(DataError, match=r":1: metrics: expected a list .* from 0\.4\.7 on"):
@@ -44,7 +44,7 @@ def test_logs_that_contradict_one_another(tmp_path: Path) -> None:
     writing.lm_eval(tmp_path / "a", "a", scores)
     writing.lm_eval(tmp_path / "a", "a", scores, task="other", metrics=metrics, pair=[1, 2])
     assert not read(tmp_path / "a", tasks=["arc"]).warnings
-    assert "pair is no number" in read(tmp_path / "a").warnings[0]
+    assert "pair is not one number" in read(tmp_path / "a").warnings[0]
     writing.lm_eval(tmp_path / "b", "b", scores, metrics={"acc": False})
     with pytest.raises(DataError, match="arc, acc: logs differ in whether higher is better"):
         read(tmp_path)

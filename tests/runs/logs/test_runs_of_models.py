@@ -65,5 +65,5 @@ def test_other_runs_on_another_task_are_not_shared(tmp_path: Path) -> None:
     _task(tmp_path, "s", _of_networks("vw", draw))
     _task(tmp_path, "t", _of_networks("xy", draw))
     assert _studied(tmp_path).notes == (
-        "Runs differ between tasks: they are taken as a task's own.",
+        "Runs differ between tasks and count as different networks.",
     )
