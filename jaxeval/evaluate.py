@@ -85,7 +85,8 @@ def evaluate(
     models = saved.load(cohort, Path(out))
     if input is not None:
         models, told = saved.with_test_file(models, str(input))
-        observe.say_findings((), () if quiet else told)
+        if not quiet:
+            observe.say_findings(told.remarks, told.warnings)
     conditions: Iterator[Condition | None] = iter([None])  # as in training
     if whole.task == "language":
         conditions = _conditions(models, rows, temperature, mean, samples or _MASKS, dynamic)
@@ -265,8 +266,7 @@ def _describe(used: "Sequence[ModelFile]", found: int) -> str:
     from jaxeval.report import scores
     from jaxeval.runs import metrics
 
-    about = used[0].about
-    unit = metrics.unit_of(about.metric)
+    about, unit = used[0].about, metrics.unit_of(used[0].about.metric)
     names = [f"{path.stem} (dev {scores.shown(each.dev, unit)})" for path, each in used[:8]]
     more = ", ..." if len(used) > len(names) else ""
     count = f"{len(used)} of {found} saved models, by dev {scores.label(about.metric, unit)}"

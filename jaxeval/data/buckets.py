@@ -27,7 +27,7 @@ class Shape(NamedTuple):
     targets: int = 1
 
 
-class Laid(NamedTuple):
+class BucketedRows(NamedTuple):
     """Rows in buckets."""
 
     rows: Sequence[np.ndarray]  # of each bucket the numbers of its rows
@@ -35,25 +35,25 @@ class Laid(NamedTuple):
     columns: Sequence[dict[str, np.ndarray]]  # of each bucket its arrays
 
 
-Encoded = tuple[dict[str, np.ndarray], Laid]  # arrays of all word forms, and the rows
+Encoded = tuple[dict[str, np.ndarray], BucketedRows]  # arrays of all word forms, and the rows
 _Sentences = Mapping[str, Sequence[Sequence[str]]]  # name -> words of each row
 
 
-def lay_out_words(
+def words_to_buckets(
     sentences: _Sentences,
     forms: Sequence[str],
     batch_size: int,
     settings: WordSettings,
     targets: Sequence[int] | None = None,
     trained: int | None = None,
-) -> Laid:
-    """Returns sentences as numbers of their forms in buckets, as `lay_out` does."""
+) -> BucketedRows:
+    """Returns sentences as numbers of their forms in buckets, as `to_buckets` does."""
     number = {form: n for n, form in enumerate(forms)}
     numbers = {
         name: [[number[word] for word in sentence] for sentence in own]
         for name, own in sentences.items()
     }
-    return lay_out(numbers, batch_size, settings.max_widths, targets=targets, trained=trained)
+    return to_buckets(numbers, batch_size, settings.max_widths, targets=targets, trained=trained)
 
 
 def encode(
@@ -66,18 +66,18 @@ def encode(
     """Returns the forms of sentences, and these as arrays by the vocabulary of a trained model."""
     found = {word for own in sentences.values() for sentence in own for word in sentence}
     forms = ["", *sorted(found - {""})]
-    laid = lay_out_words(sentences, forms, batch_size, settings, targets)
-    return forms, ({"row": vocabulary.lookup(forms, settings.fold)}, laid)
+    bucketed = words_to_buckets(sentences, forms, batch_size, settings, targets)
+    return forms, ({"row": vocabulary.lookup(forms, settings.fold)}, bucketed)
 
 
-def lay_out(
+def to_buckets(
     sequences: Mapping[str, Sequence[Sequence[int]]],
     batch_size: int,
     most: int,
     tight: bool = False,
     targets: Sequence[int] | None = None,
     trained: int | None = None,
-) -> Laid:
+) -> BucketedRows:
     """Pads sequences of numbers to `most` widths or fewer; row n is the n-th of each name.
 
     A bucket's arrays are NAME [N, T] and NAME_length [N] (of "forms": length). If `tight`,
@@ -98,7 +98,7 @@ def lay_out(
             sizes = arrays["length" if name == "forms" else f"{name}_length"] = count(own)
             arrays[name] = pad(own, sizes.max() if tight else shape.width)
         columns.append(arrays)
-    return Laid(rows, shapes, columns)
+    return BucketedRows(rows, shapes, columns)
 
 
 def choose_shapes(

@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Findings, Split
 from jaxeval.data import splits, word_table
-from jaxeval.data.buckets import Laid
+from jaxeval.data.buckets import BucketedRows
 from jaxeval.data.word_table import WordTable
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.files import Json
@@ -42,7 +42,7 @@ class Source:
 
     def split(self, number: int) -> Split:
         """Returns split `number` (0: the given one)."""
-        return splits.to_split(splits.deal(self.given_split, number), ())
+        return splits.to_split(splits.split_rows(self.given_split, number), ())
 
     def vocabulary(self, number: int) -> Mapping[str, Any]:
         """Returns the meaning of the arrays' numbers as JSON.
@@ -72,12 +72,12 @@ class WordCorpus(Source):
     sizes: np.ndarray | None = None
 
     @classmethod
-    def laid_out(
+    def from_rows(
         cls,
         settings: Any,
         table: WordTable,
         rows: Mapping[str, Sequence[Any]],
-        laid: Laid,
+        bucketed: BucketedRows,
         noun: str,
         items: Mapping[str, Any],
         shared: Mapping[str, np.ndarray] | None = None,
@@ -92,16 +92,16 @@ class WordCorpus(Source):
           more: the other attributes.
         """
         sizes = {part: len(rows[part]) for part in splits.PARTS}
-        widths = [shape.width for shape in laid.shapes]
+        widths = [shape.width for shape in bucketed.shapes]
         return cls(
             settings=settings,
             table=table,
             pretrained=table.fingerprint,
             name=settings.source.path or f"generated, seed {settings.source.seed}",
             fingerprint=splits.fingerprint(items),
-            corpus=Corpus(tuple(laid.columns), {**table.shared(), **(shared or {})}),
-            given_split=splits.given(rows, laid.rows),
-            positions=laid.rows,
+            corpus=Corpus(tuple(bucketed.columns), {**table.shared(), **(shared or {})}),
+            given_split=splits.given(rows, bucketed.rows),
+            positions=bucketed.rows,
             **{**more, "facts": {noun: sizes, **more["facts"], "padded_widths": widths}},
         )
 
@@ -131,10 +131,10 @@ class WordCorpus(Source):
                 "need data.vocabulary=all (prepare it with random_splits)"
             )
         if self.groups is None or self.sizes is None:
-            rows = splits.deal(self.given_split, number)
+            rows = splits.split_rows(self.given_split, number)
             train = rows["train"]
         else:
-            rows = self.given_split if number == GIVEN_SPLIT else self.groups.deal(number)
+            rows = self.given_split if number == GIVEN_SPLIT else self.groups.split_rows(number)
             train = [
                 chosen[np.unique(group[chosen], return_index=True)[1]]
                 for group, chosen in zip(self.groups.row_groups, rows["train"], strict=True)

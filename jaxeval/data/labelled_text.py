@@ -52,7 +52,7 @@ class Sentence(NamedTuple):
     targets: tuple[Target, ...]
 
 
-def in_words(
+def tokenise(
     parts: Mapping[str, Sequence[LabelledText]], tokenised: bool, files: Mapping[str, str | Path]
 ) -> dict[str, list[Sentence]]:
     """Splits texts into words; the ends of targets are ends of words.

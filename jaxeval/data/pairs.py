@@ -96,14 +96,14 @@ def build(settings: PairData, batch_size: int) -> corpora.WordCorpus:
     forms, table, findings = word_table.build(settings, of_words)
     pairs = [pair for part in splits.PARTS for pair in parts[part]]
     in_words = _sides(pairs, settings.padded_to)
-    laid = buckets.lay_out_words(in_words, forms, batch_size, settings)
-    for bucket, _, arrays in zip(*laid, strict=True):
+    bucketed = buckets.words_to_buckets(in_words, forms, batch_size, settings)
+    for bucket, _, arrays in zip(*bucketed, strict=True):
         arrays["labels"] = np.array([labels.index(pairs[row].label) for row in bucket], np.int32)
-    return corpora.WordCorpus.laid_out(
+    return corpora.WordCorpus.from_rows(
         settings,
         table,
         rows=parts,
-        laid=laid,
+        bucketed=bucketed,
         noun="pairs",
         items=items,
         labels=labels,

@@ -26,7 +26,8 @@ from jaxeval.data import (
     word_table,
     words,
 )
-from jaxeval.data.labelled_text import LabelledText, Sentence
+from jaxeval.data.buckets import BucketedRows
+from jaxeval.data.labelled_text import FORMATS, SUFFIXES, LabelledText, Sentence
 from jaxeval.errors import ConfigError, DataError, counted
 
 _Fraction = Annotated[float, pydantic.Field(gt=0, lt=1)]
@@ -90,34 +91,34 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
     if read.targeted and settings.padded_to is not None:
         raise ConfigError("data.padded_to: texts with targets are not cut or padded; leave it out")
     labels = _classes(read)
-    parts = labelled_text.in_words(read.parts, read.tokenised, read.files)
+    parts = labelled_text.tokenise(read.parts, read.tokenised, read.files)
     of_words = {p: [s.words for s in own] for p, own in parts.items()}
     forms, table, findings = word_table.build(settings, of_words)
     by_part = {part: _rows(settings, own) for part, own in parts.items()}
     rows = [row for part in splits.PARTS for row in by_part[part]]
     in_words, targets = {"forms": [row.words for row in rows]}, _most_targets(rows)
-    laid = buckets.lay_out_words(in_words, forms, batch_size, settings, targets)
-    _add_targets(laid, rows, labels)
+    bucketed = buckets.words_to_buckets(in_words, forms, batch_size, settings, targets)
+    _add_targets(bucketed, rows, labels)
     groups = splits.collect(
         [row.words for row in rows],
         [[target.label for target in row.targets] for row in rows],
         [part for part in splits.PARTS for _ in by_part[part]],
-        laid.rows,
+        bucketed.rows,
         (settings.dev_fraction, settings.test_fraction) if settings.split == "block" else None,
     )
-    given = splits.given(by_part, laid.rows).values()
+    given = splits.given(by_part, bucketed.rows).values()
     least = groups.most_rows() if settings.vocabulary == "all" else 0
     sizes = np.maximum([[len(own) for own in part] for part in given], least)
-    return corpora.WordCorpus.laid_out(
+    return corpora.WordCorpus.from_rows(
         settings,
         table,
         rows=by_part,
-        laid=laid,
+        bucketed=bucketed,
         noun=settings.rows,
         items=parts,
         labels=labels,
         saved={"labels": labels, "targeted": read.targeted, "tokenised": read.tokenised},
-        facts={"labels": labels, "padded_targets": [shape.targets for shape in laid.shapes]},
+        facts={"labels": labels, "padded_targets": [shape.targets for shape in bucketed.shapes]},
         findings=_findings(settings, parts, read).joined(findings),
         groups=groups,
         sizes=sizes,
@@ -147,12 +148,9 @@ def _read(settings: SentimentData) -> _Texts:
         return _Texts(drawn, dict.fromkeys(splits.PARTS, "generated corpus"), True, True)
     files = text.find_parts(source, "data.source", ("train",), alone=True)
     formats = {
-        part: text.detect_format(
-            file, source.format, labelled_text.SUFFIXES, labelled_text.FORMATS
-        )
-        for part, file in files.items()
+        p: text.detect_format(f, source.format, SUFFIXES, FORMATS) for p, f in files.items()
     }
-    parts = {part: labelled_text.FORMATS[formats[part]](file) for part, file in files.items()}
+    parts = {part: FORMATS[formats[part]](file) for part, file in files.items()}
     targeted = {part: texts[0].targeted for part, texts in parts.items()}
     for part in parts:
         if targeted[part] != targeted["train"]:
@@ -229,10 +227,10 @@ def _most_targets(rows: Sequence[Sentence]) -> list[int]:
     return [most[row.words] for row in rows]
 
 
-def _add_targets(laid: buckets.Laid, rows: Sequence[Sentence], labels: Sequence[str]) -> None:
+def _add_targets(bucketed: BucketedRows, rows: Sequence[Sentence], labels: Sequence[str]) -> None:
     """Adds the arrays start, end, targets and labels to buckets of rows."""
     ids = {label: number for number, label in enumerate(labels)}  # others are unlabelled
-    for bucket, shape, arrays in zip(*laid, strict=True):
+    for bucket, shape, arrays in zip(*bucketed, strict=True):
         each = [[(t.start, t.end, ids.get(t.label, 0)) for t in rows[k].targets] for k in bucket]
         columns = [[[target[k] for target in own] for own in each] for k in range(3)]
         start, end, classes = (buckets.pad(column, shape.targets) for column in columns)
@@ -251,10 +249,10 @@ def read_unlabelled(
     files; `labels` in place of texts.
     """
     suffix, read = text.suffix(path), list[LabelledText]()
-    named = labelled_text.SUFFIXES.get(suffix)
+    named = SUFFIXES.get(suffix)
     if targeted or named not in (None, "tsv"):
         if named in ("semeval", "three_line"):
-            read = labelled_text.FORMATS[named](path)
+            read = FORMATS[named](path)
         else:
             read = labelled_text.read_json(path, labelled=False)
         if read[0].targeted != targeted:
@@ -263,7 +261,7 @@ def read_unlabelled(
         return read
     if source.format in ("sst", "trec"):
         with contextlib.suppress(DataError):
-            labelled = labelled_text.FORMATS[source.format](path)
+            labelled = FORMATS[source.format](path)
             if {each.targets[0].label for each in labelled} <= {*labels}:
                 return labelled
     for line in text.lines(path):
@@ -289,9 +287,9 @@ def encode(
     """Encodes texts of a file for a trained classifier, in batches; returns the rows, too.
 
     A row is a target, or a sentence, in the order of the texts. Shared is row [F]; a bucket holds
-    the arrays of `build`, with meaningless labels. Raises DataError as `in_words`.
+    the arrays of `build`, with meaningless labels. Raises DataError as `labelled_text.tokenise`.
     """
-    split = labelled_text.in_words({"": texts}, vocabulary.tokenised, {"": file})
+    split = labelled_text.tokenise({"": texts}, vocabulary.tokenised, {"": file})
     rows = _rows(settings, split[""])
     in_words, targets = {"forms": [row.words for row in rows]}, _most_targets(rows)
     _, encoded = buckets.encode(vocabulary, in_words, batch, settings, targets)

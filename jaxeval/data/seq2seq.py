@@ -161,7 +161,7 @@ def build(settings: Seq2SeqData, batch_size: int) -> SequenceCorpus:
         "source": [vocabularies.encode_source(pair) for pair in pairs],
         "target": [vocabularies.encode_target(pair) for pair in pairs],
     }
-    rows, _, columns = buckets.lay_out(numbers, batch_size, settings.max_widths, tight=True)
+    rows, _, columns = buckets.to_buckets(numbers, batch_size, settings.max_widths, tight=True)
     unseen, remarks = {}, list[str]()
     warnings = corpora.repeats(parts, settings.path, "pairs")
     for side in SequencePair._fields:
@@ -173,6 +173,7 @@ def build(settings: Seq2SeqData, batch_size: int) -> SequenceCorpus:
             raise DataError(f"the targets of train have a single symbol; {see}", settings.path)
         unseen[side], lines = corpora.unseen(counts)
         remarks += [f"symbols of {side}: {line}" for line in lines]
+        warnings += _mostly_unseen(counts, settings) if side == "target" else []
     widths = [[c[side].shape[1] for side in ("source", "target")] for c in columns]
     return SequenceCorpus(
         corpus=Corpus(tuple(columns), {}),
@@ -189,6 +190,14 @@ def build(settings: Seq2SeqData, batch_size: int) -> SequenceCorpus:
         findings=Findings({"unseen_symbols": unseen}, remarks, warnings),
         vocabularies=vocabularies,
     )
+
+
+def _mostly_unseen(counts: Mapping[str, Counter[str]], settings: Seq2SeqData) -> list[str]:
+    """Warns of parts (-> symbols in targets) for which hardly any output can be right."""
+    said = f"are not in train: are they {settings.target_symbols} (data.target_symbols)?"
+    lacking = {p: sum(own[s] for s in {*own} - {*counts["train"]}) for p, own in counts.items()}
+    most = [p for p, count in lacking.items() if 2 * count > counts[p].total()]
+    return [f"most symbols in targets of {part} {said}" for part in most]
 
 
 def _collect(pairs: Sequence[SequencePair], tied: bool) -> Vocabularies:
@@ -258,7 +267,7 @@ def read_sources(settings: Seq2SeqData, path: Path) -> tuple[list[str], list[Seq
 
 def encode(
     settings: Seq2SeqData, vocabularies: Vocabularies, pairs: Sequence[SequencePair], batch: int
-) -> buckets.Laid:
+) -> buckets.BucketedRows:
     """Returns the sources in buckets: arrays source [N, Ts], source_length [N]."""
     numbers = {"source": [vocabularies.encode_source(pair) for pair in pairs]}
-    return buckets.lay_out(numbers, batch, settings.max_widths, tight=True)
+    return buckets.to_buckets(numbers, batch, settings.max_widths, tight=True)

@@ -34,8 +34,8 @@ def given(parts: Mapping[str, Sequence], buckets: Sequence[np.ndarray]) -> Rows:
     return {p: [np.flatnonzero(names[rows] == p) for rows in buckets] for p in PARTS}
 
 
-def deal(split: Rows, number: int) -> Rows:
-    """Returns the rows of split `number`: 0 is the given one, others deal each bucket anew.
+def split_rows(split: Rows, number: int) -> Rows:
+    """Returns the rows of split `number`: 0 is the given one, others draw each bucket anew.
 
     Each part gets as many rows of a bucket as it has in the given split.
     """
@@ -77,7 +77,7 @@ class Groups(NamedTuple):
     # fractions of dev (in the rest) and test, as blocks of neighbours; None: stratified splits
     blocks: tuple[float, float] | None
 
-    def deal(self, number: int) -> Rows:
+    def split_rows(self, number: int) -> Rows:
         """Returns the rows of split `number`; raises ConfigError if a part is empty."""
         part = _stratified(self, number) if self.blocks is None else _block(self, number)
         for name, count in zip(PARTS, np.bincount(part, minlength=len(PARTS)), strict=True):

@@ -109,19 +109,19 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
     in_words = {"forms": [sentence.words for sentence in sentences]}
     # with the vocabulary of all parts, random splits mix them
     trained = len(parts["train"]) if settings.vocabulary == "train" else None
-    laid = buckets.lay_out_words(in_words, forms, batch_size, settings, trained=trained)
+    bucketed = buckets.words_to_buckets(in_words, forms, batch_size, settings, trained=trained)
     number = {label: k for k, label in enumerate(labels)}
-    for bucket, shape, arrays in zip(*laid, strict=True):
+    for bucket, shape, arrays in zip(*bucketed, strict=True):
         numbered = [[number[tag] for tag in sentences[row].tags] for row in bucket]
         arrays["labels"] = buckets.pad(numbered, shape.width)
     letters = sorted(set().union(*{word for p in inside for s in of_words[p] for word in s}))
     characters = words.characters(forms, letters, settings.max_characters)
     shared = {"characters": characters, **words.shapes(forms)}
-    return corpora.WordCorpus.laid_out(
+    return corpora.WordCorpus.from_rows(
         settings,
         table,
         rows=parts,
-        laid=laid,
+        bucketed=bucketed,
         shared=shared,
         noun="sentences",
         items=items,
@@ -222,8 +222,8 @@ def encode(
     """
     if settings.zero_digits:
         sentences = [[words.zero_digits(word) for word in sentence] for sentence in sentences]
-    forms, (shared, laid) = buckets.encode(vocabulary, {"forms": sentences}, batch, settings)
+    forms, (shared, bucketed) = buckets.encode(vocabulary, {"forms": sentences}, batch, settings)
     characters = words.characters(forms, vocabulary.characters, vocabulary.longest)
     padding = vocabulary.longest - characters.shape[1]  # some encoders read it
     padded = np.pad(characters, ((0, 0), (0, padding)))
-    return {**shared, "characters": padded, **words.shapes(forms)}, laid
+    return {**shared, "characters": padded, **words.shapes(forms)}, bucketed

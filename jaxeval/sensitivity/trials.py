@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxeval import space as spaces
 from jaxeval.errors import ConfigError, DataError, RunError, argument, counted
-from jaxeval.runs import columns, layout, normal, records, roles, store
+from jaxeval.runs import columns, histories, layout, normal, records, store
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, metrics
@@ -102,7 +102,7 @@ def _distinct(sweeps: Sequence[Sweep]) -> list[Sweep]:
 
 def _read_table(location: str, request: Request) -> Sweep:
     table, column = columns.read(location), request.score or "score"
-    roles.refuse_history(table)
+    histories.refuse_history(table)
     if request.score is None and column not in table.values:
         named = f"{argument('score', 'NAME')} names the column of scores"
         raise DataError(f"no column {column!r}; {named}", location)

@@ -10,7 +10,6 @@ later.
 """
 
 import asyncio
-import collections
 import contextlib
 import hashlib
 import json
@@ -20,6 +19,7 @@ import shutil
 import statistics
 import time
 import unicodedata
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -122,7 +122,8 @@ class Board:
             (copy := folder / "incoming" / "baseline").mkdir()
             shutil.copyfile(settings.baseline, copy / self.file(of).name)
             self.add(of, copy)
-        self._making = collections.defaultdict[str, asyncio.Lock](asyncio.Lock)
+        # by page; weak, since visitors may ask for any number of pages
+        self._making = weakref.WeakValueDictionary[str, asyncio.Lock]()
         self._slots, self._asked = asyncio.Semaphore(_AT_ONCE), 0
         self._judging: tuple[str, asyncio.Task[None]] | None = None
 
@@ -234,7 +235,8 @@ class Board:
             names[base.id] = base.name
         key = hashlib.sha256(" ".join([work, mode, *sorted(names)]).encode()).hexdigest()[:24]
         target = self.folder / "shown" / key
-        async with self._making[key]:  # who asks meanwhile finds it made
+        lock = self._making.setdefault(key, asyncio.Lock())
+        async with lock:  # who asks meanwhile finds it made
             if not target.with_suffix(".json").exists():  # which is written last
                 if len(os.listdir(target.parent)) > _MOST_SHOWN:
                     self._forget_pages()

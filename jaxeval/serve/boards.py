@@ -30,7 +30,7 @@ from jaxeval.serve.board import ID, SUFFIXES, Board, Submission
 _API = Path(__file__).parent / "static" / "openapi.json"
 _NAV = (("/vectors", "Leaderboard"), ("/queue", "Upload vectors"), ("/tables", "Compare a table"))
 _RELOADED = 10  # seconds
-_TOLD = ("id", "name", "about", "words", "dimension", "state", "message", "uploaded")
+_PUBLIC = ("id", "name", "about", "words", "dimension", "state", "message", "uploaded")
 _RULES = (
     "A file is text (GloVe, word2vec) or word2vec's binary format, plain or gzip. It is deleted "
     "when its scores are known.",
@@ -123,15 +123,15 @@ class _Pages:
             title="Upload word vectors",
             signature=self._signature,
         )
-        told = [self._told(of) for of in every]
+        told = [self._public_fields(of) for of in every]
         lines = [[*of] for of in told[:1]] + [[*of.values()] for of in told]
         context = _context("/queue", forms=["vectors"])
         return Page(document, {"submissions": told}, lines, context)
 
-    def _told(self, submission: Submission) -> dict[str, Json]:
+    def _public_fields(self, submission: Submission) -> dict[str, Json]:
         """Returns what anybody may know of a submission."""
         place, seconds = self._board.wait(submission) if submission.pending else (None, None)
-        known = {name: getattr(submission, name) for name in _TOLD}
+        known = {name: getattr(submission, name) for name in _PUBLIC}
         return {
             **known,
             "place": place,
@@ -159,7 +159,7 @@ class _Pages:
         of = self._find(request)
         size = f"{of.words:,} words of {of.dimension} dimensions. " if of.words else ""
         more: dict[str, Any] = {"forms": ["delete"] if of.key else [], "about": size + of.about}
-        page, told = _context(f"/{of.kind}/{of.id}", **more), self._told(of)
+        page, told = _context(f"/{of.kind}/{of.id}", **more), self._public_fields(of)
         if of.state == "judged":
             target = self._board.folder / of.kind / of.id / "page"
             if of.kind == "vectors":

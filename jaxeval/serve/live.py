@@ -20,7 +20,7 @@ from jaxeval.files import Json
 from jaxeval.report import Figure, plots, render
 from jaxeval.runs.following import Following
 from jaxeval.serve import app
-from jaxeval.serve.pages import KINDS, Asked, Pages
+from jaxeval.serve.pages import KINDS, PageRequest, Pages
 
 _SECONDS = 0.5  # between two looks at the database
 _KEEP_ALIVE = 15.0  # seconds between two comments in a stream without events
@@ -30,7 +30,7 @@ _REMADE, _REDRAWN = 5, 20  # answers, figures: made again after so many times wh
 _Top = tuple[bytes, Callable[[], Iterable[Figure]]]  # an answer, and what draws its figures
 
 
-class Once:
+class Cache:
     """Makes each thing once for all who ask, and again when its mark has changed.
 
     Args:
@@ -73,9 +73,11 @@ class Site:
     def __init__(self, followed: Following, location: str, nav: app.Nav = ()):
         self._followed, self._pages = followed, Pages(followed, location, nav)
         # matplotlib has one state for all threads
-        self._answers, self._figures = Once(2, _REMADE), Once(1, _REDRAWN)
-        self._marks = dict[Asked, tuple[str, str]]()
-        self._make(Asked("index"), "html", "")  # imports what the first visitor would wait for
+        self._answers, self._figures = Cache(2, _REMADE), Cache(1, _REDRAWN)
+        self._marks = dict[PageRequest, tuple[str, str]]()
+        self._make(
+            PageRequest("index"), "html", ""
+        )  # imports what the first visitor would wait for
 
     def part(self) -> app.Part:
         """Returns the routes, and what runs beside them."""
@@ -102,10 +104,10 @@ class Site:
             drawing, _ = plots.canvas(2.0, 2.0)
             render.page_figures([Figure("warm", "", "", drawing, (), ())])
 
-        await self._top(Asked("index"), "html")
+        await self._top(PageRequest("index"), "html")
         await self._figures.get("warm", "", draw)
 
-    def _mark(self, asked: Asked) -> tuple[str, str]:
+    def _mark(self, asked: PageRequest) -> tuple[str, str]:
         """Returns texts that change when a page does, and when its figures do."""
         if asked not in self._marks:
             every = self._followed.experiments
@@ -115,7 +117,7 @@ class Site:
             self._marks[asked] = f"{hash((*drawn, *states)):x}", f"{hash(drawn):x}"
         return self._marks[asked]
 
-    async def _top(self, asked: Asked, form: str) -> _Top:
+    async def _top(self, asked: PageRequest, form: str) -> _Top:
         """Returns an answer, of a page the part before the figures; and what draws these."""
         mark, _ = self._mark(asked)
         made: _Top = await self._answers.get(
@@ -123,7 +125,7 @@ class Site:
         )
         return made
 
-    def _make(self, asked: Asked, form: str, mark: str) -> _Top:
+    def _make(self, asked: PageRequest, form: str, mark: str) -> _Top:
         page = self._pages.page(asked)
         if form != "html":
             return page.write(form), tuple
@@ -134,7 +136,7 @@ class Site:
         top = render.page_top(page.document, "served.html.jinja", **context)
         return top.encode(), page.document.figures
 
-    def _asked(self, kind: str, names: Sequence[str]) -> Asked:
+    def _asked(self, kind: str, names: Sequence[str]) -> PageRequest:
         """Returns the page that is asked for; HTTPException if there is none."""
         found = dict[str, None]()
         for name in names:
@@ -148,7 +150,7 @@ class Site:
             raise HTTPException(404, "no such page")
         if len(metrics := {self._followed.experiments[key].metric for key in found}) > 1:
             raise HTTPException(400, f"expected one metric, found {', '.join(sorted(metrics))}")
-        return Asked(kind, tuple(found))
+        return PageRequest(kind, tuple(found))
 
     async def answer(self, request: Request) -> Response:
         """Answers with a page, its JSON or its CSV."""
@@ -181,7 +183,7 @@ class Site:
         begun = int(after) if after.isdecimal() and len(after) < 19 else 0
         return StreamingResponse(self._stream(asked, begun), media_type="text/event-stream")
 
-    async def _stream(self, asked: Asked, after: int) -> AsyncIterator[str]:
+    async def _stream(self, asked: PageRequest, after: int) -> AsyncIterator[str]:
         """Yields the points after a row at once, and then what changes."""
         yield "retry: 2000\n\n"
         sent, quiet = "", 0.0
@@ -198,7 +200,7 @@ class Site:
             await asyncio.sleep(_SECONDS / 2)
             quiet += _SECONDS / 2
 
-    def _news(self, asked: Asked, after: int) -> dict[str, Json]:
+    def _news(self, asked: PageRequest, after: int) -> dict[str, Json]:
         """Returns the points of curves that changed after a row."""
         curves: dict[str, Json] = {
             e: [[*point] for point in self._followed.curve(e, after)]

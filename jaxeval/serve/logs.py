@@ -27,7 +27,7 @@ _ON_A_PAGE = 20
 _RIGHT = 0.5  # the least mean score of a right answer
 
 
-class _Asked(NamedTuple):
+class _Query(NamedTuple):
     """The two models, the task, the metric, and the items that are shown."""
 
     a: str
@@ -100,7 +100,7 @@ class _Logs:
             known = self.metrics.setdefault(rows.dataset.names[task], [])
             known += [rows.metric.names[metric]] if metric >= 0 else []
 
-    def parse(self, query: Mapping[str, str]) -> _Asked:
+    def parse(self, query: Mapping[str, str]) -> _Query:
         """Returns what is asked for; HTTPException if there is no such model, task or metric."""
 
         def choice(name: str, known: Sequence[str], default: int = 0) -> str:
@@ -115,9 +115,9 @@ class _Logs:
         metric = given.get("metric") or choice("metric", self.metrics[task])
         page = query.get("page", "1")
         number = int(page) if page.isdecimal() and len(page) < 7 else 1
-        return _Asked(a, b, task, metric, query.get("show", "a"), max(1, number))
+        return _Query(a, b, task, metric, query.get("show", "a"), max(1, number))
 
-    def _pairs(self, asked: _Asked) -> Pairs:
+    def _pairs(self, asked: _Query) -> Pairs:
         """Returns the items of two models; DataError if they cannot be paired."""
         rows, both, notes = self.rows, (asked.a, asked.b), list[str]()
         models = [rows.model.names.index(name) for name in both]
@@ -188,7 +188,7 @@ def _choices(
     return {name: (title, order[mask[order]].tolist()) for name, (title, mask) in masks.items()}
 
 
-def _page(logs: _Logs, asked: _Asked, pairs: Pairs, nav: app.Nav) -> app.Page:
+def _page(logs: _Logs, asked: _Query, pairs: Pairs, nav: app.Nav) -> app.Page:
     show = asked.show if asked.show in pairs.chosen else "a"
     _, places = pairs.chosen[show]
     last = max(1, -(-len(places) // _ON_A_PAGE))

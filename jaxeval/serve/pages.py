@@ -39,7 +39,7 @@ _ALPHA = 0.05
 _LISTED = [name for name in MemberRow._fields if name not in ("config", "config_hash")]
 
 
-class Asked(NamedTuple):
+class PageRequest(NamedTuple):
     """A page that is asked for: its kind, one of KINDS, and the ids of its experiments."""
 
     kind: str
@@ -65,14 +65,14 @@ class Pages:
         self._signature = f"{location} | {text.versions()}"
         self._made = dict[tuple[str, str], tuple[int, Any]]()
 
-    def page(self, asked: Asked) -> Page:
+    def page(self, asked: PageRequest) -> Page:
         """Returns a page; raises JaxevalError if there is none of this kind."""
         called = errors.called_from(errors.of_command(_COMMANDS.get(asked.kind, "report")))
         known = JaxevalError, MemoryError
         with called, errors.parsing("cannot be read", self._location, None, RunError, known):
             return self._page(asked)
 
-    def _page(self, asked: Asked) -> Page:
+    def _page(self, asked: PageRequest) -> Page:
         if asked.kind == "index":
             every = [
                 index.row(of, self._once(self._summary, of), self.state(of))
@@ -100,7 +100,7 @@ class Pages:
             document = document._replace(title=title, notes=[*notes, *document.notes])
         return Page(document, result.to_dict(), self._listed(known), {"nav": nav})
 
-    def stamp(self, asked: Asked) -> tuple[float, int]:
+    def stamp(self, asked: PageRequest) -> tuple[float, int]:
         """Returns what changes with a search's file, and with seeds of its best setting."""
         if asked.kind != "tune":
             return 0.0, 0

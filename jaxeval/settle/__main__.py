@@ -99,9 +99,9 @@ def settle(
         second = studies.read(candidate, common, data)
     ahead = len(jax.devices()) if launcher is None else -(-launcher.workers // 2)
     rule = Settle(most=seeds, margin=margin, alpha=alpha, statistic=statistic, ahead=ahead)
-    asked = running.Asked(rule, correction, again, note, Path(ledger) if ledger else None)
+    request = running.Request(rule, correction, again, note, Path(ledger) if ledger else None)
     configs = first, second
-    return running.settle_configs(configs, asked, Path(out), own_splits, part, launcher, quiet)
+    return running.settle_configs(configs, request, Path(out), own_splits, part, launcher, quiet)
 
 
 @parameters.verb
@@ -164,10 +164,10 @@ def settle_command(
     )
     both = (base, base_folder), (base if candidate is None else candidate, folder)
     programs = [sides.program(*each, json_field, pattern, time_limit) for each in both]
-    asked = running.Asked(rule, correction, again, note, Path(ledger))
+    request = running.Request(rule, correction, again, note, Path(ledger))
     more: dict[str, Any] = {"workers": workers, "retries": retries, "quiet": quiet}
     with cli.resumable():
-        return running.settle_commands(programs, asked, lower_is_better, **more)
+        return running.settle_commands(programs, request, lower_is_better, **more)
 
 
 @parameters.verb

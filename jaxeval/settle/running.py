@@ -30,8 +30,8 @@ _NAMES = ("base", "candidate")
 FIRST, AGAIN = "first run", "second run"
 
 
-class Asked(NamedTuple):
-    """What is asked of a comparison."""
+class Request(NamedTuple):
+    """What is request of a comparison."""
 
     rule: Settle  # its direction, level and known scores are still to come
     correction: Correction
@@ -40,7 +40,7 @@ class Asked(NamedTuple):
     ledger: Path | None
 
 
-class _Begun(NamedTuple):
+class _OpenComparison(NamedTuple):
     """A comparison that has begun in its ledger."""
 
     ledger: Ledger
@@ -75,23 +75,27 @@ class _Begun(NamedTuple):
 
 
 @contextlib.contextmanager
-def _begun(
-    asked: Asked, found: Mapping[str, Side], paired: bool, higher_is_better: bool, unit: str = ""
-) -> Iterator[_Begun]:
+def _open_comparison(
+    request: Request,
+    found: Mapping[str, Side],
+    paired: bool,
+    higher_is_better: bool,
+    unit: str = "",
+) -> Iterator[_OpenComparison]:
     """Opens the ledger, and finds or begins the comparison of two sides."""
-    rule = dataclasses.replace(asked.rule, paired=paired, higher_is_better=higher_is_better)
+    rule = dataclasses.replace(request.rule, paired=paired, higher_is_better=higher_is_better)
     names = ("margin", "alpha", "statistic", "paired", "higher_is_better")
     settings: dict[str, Any] = {name: getattr(rule, name) for name in names}
-    settings["correction"] = asked.correction
-    with ledger.opened(asked.ledger) as book:
+    settings["correction"] = request.correction
+    with ledger.opened(request.ledger) as book:
         base, candidate = found.values()
-        begun = book.begin(base, candidate, printable(asked.note), settings, asked.again)
+        begun = book.begin(base, candidate, printable(request.note), settings, request.again)
         known = 0 if paired or rule.statistic != "t" else begun.known
         most = max(rule.most, begun.last - begun.after if begun.verdict in ledger.DECIDED else 0)
         rule = dataclasses.replace(rule, alpha=begun.level, known=known, most=most)
         with book.alone(begun.number):
             ids = {name: side.id for name, side in found.items()}
-            yield _Begun(book, begun, ids, rule, unit, dict.fromkeys(ids, 0.0))
+            yield _OpenComparison(book, begun, ids, rule, unit, dict.fromkeys(ids, 0.0))
 
 
 @dataclasses.dataclass
@@ -135,7 +139,7 @@ class Runs:
 
 def settle_commands(
     programs: Sequence[Command],
-    asked: Asked,
+    request: Request,
     lower_is_better: bool | None,
     *,
     workers: int,
@@ -154,12 +158,12 @@ def settle_commands(
     found = {name: sides.side(program) for name, program in commands.items()}
     if len({side.id for side in found.values()}) == 1:
         raise ConfigError("base and candidate are the same command and the same code")
-    paired = asked.rule.paired or all("{split}" in program.template for program in programs)
-    with _begun(asked, found, paired, higher is not False) as begun:
-        rule, of = begun.rule, begun.comparison
-        lost = {side: begun.ledger.lost(id) for side, id in begun.ids.items()}
+    paired = request.rule.paired or all("{split}" in program.template for program in programs)
+    with _open_comparison(request, found, paired, higher is not False) as opened:
+        rule, of = opened.rule, opened.comparison
+        lost = {side: opened.ledger.lost(id) for side, id in opened.ids.items()}
         lost = lost if rule.statistic == "wins" else {}
-        runs = Runs(commands, begun.ids, begun.ledger, of.after, of.number, lost)
+        runs = Runs(commands, opened.ids, opened.ledger, of.after, of.number, lost)
         cli.say(direction, quiet)
         side_by_side = running.Selecting(
             rule, rule.begin(_NAMES), retries + 1, lambda number: f"seed {of.after + number}"
@@ -167,7 +171,7 @@ def settle_commands(
         steps = running.run(side_by_side, runs, workers=workers, retries=retries, stop=runs.stop)
         with contextlib.closing(steps):
             for event in steps:
-                line = begun.add(event)
+                line = opened.add(event)
                 known_to_fail = of.after + event.number in runs.lost.get(event.model, ())
                 failed = event.score is None and not known_to_fail
                 if failed or (event.model, event.number) in runs.seconds:
@@ -177,7 +181,7 @@ def settle_commands(
             for name, program in commands.items()
             if runs.spent()[name] and (named := sides.changed(found[name], sides.side(program)))
         ]
-        return begun.result(
+        return opened.result(
             side_by_side.state,
             [*(note for side in found.values() for note in side.notes), *changed],
             metric=metric,
@@ -190,7 +194,7 @@ def settle_commands(
 
 def settle_configs(
     configs: Sequence[Any],
-    asked: Asked,
+    request: Request,
     folder: Path,
     own_splits: bool,
     part: Literal["dev", "test"] | None,
@@ -208,11 +212,11 @@ def settle_configs(
     record = models.record
     found = {name: Side(of.id, name, "") for name, of in models.records.items()}
     paired, higher = models.random_splits, record.higher_is_better
-    with _begun(asked, found, paired, higher, record.unit) as begun:
-        models.begin(begun.rule, begun.add, begun.comparison.after)
+    with _open_comparison(request, found, paired, higher, record.unit) as opened:
+        models.begin(opened.rule, opened.add, opened.comparison.after)
         state = training.train(models, folder, launcher, quiet)
-        number = begun.comparison.number if asked.ledger else None
-        return begun.result(state, metric=record.metric, comparison=number)
+        number = opened.comparison.number if request.ledger else None
+        return opened.result(state, metric=record.metric, comparison=number)
 
 
 class Repeating(running.Proposer[str]):

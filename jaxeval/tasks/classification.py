@@ -221,7 +221,7 @@ def _predict_sentiment(saved: Sequence[SavedModel], file: Path, options: Options
         trained = choices.words.trained and choices.architecture != "majority"
         table = "embedding/words"
         rows, known = kind.saved_rows(saved, encoded, table, trained, vocabulary.rows)
-        sizes = _sizes(vocabulary.labels, known, rows.laid.columns)
+        sizes = _sizes(vocabulary.labels, known, rows.bucketed.columns)
 
         def to_targets(probs: list[np.ndarray]) -> np.ndarray:
             each = zip(probs, each_row, strict=True)

@@ -118,7 +118,7 @@ def word_kind(
 class Rows(NamedTuple):
     """The input of a saved model as arrays."""
 
-    laid: buckets.Laid
+    bucketed: buckets.BucketedRows
     shared: Tree = ()  # as in `Batch`
     split: Tree = ()
 
@@ -180,7 +180,7 @@ def program(
 
     def predict(params: Tree, hparams: Hparams) -> Any:
         results: dict[int, Tree] = {}
-        for items, columns in zip(rows.laid.rows, rows.laid.columns, strict=True):
+        for items, columns in zip(rows.bucketed.rows, rows.bucketed.columns, strict=True):
             for begin in range(0, len(items), size):
                 places = np.arange(begin, begin + size)
                 places = np.where(places < len(items), places, 0)  # a full batch
@@ -190,7 +190,7 @@ def program(
                     results[item] = jax.tree.map(lambda leaf, row=row: leaf[row], outputs)
         return read([results[item] for item in range(len(results))])
 
-    first = {name: column[:1] for name, column in rows.laid.columns[0].items()}
+    first = {name: column[:1] for name, column in rows.bucketed.columns[0].items()}
     batch = Batch(first, ones[:1], shared, split)
     like = jax.eval_shape(init, member.root_key(0), batch, model.hparams)
     return Program(like, predict)

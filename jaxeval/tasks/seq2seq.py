@@ -208,7 +208,7 @@ def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options)
     if vocabularies.specials != data.SPECIALS:
         raise DataError("vocabulary of another version of jaxeval", saved.vocabulary_path)
     size = config.training.evaluation_batch_size
-    laid = data.encode(config.data, vocabularies, pairs, size)
+    bucketed = data.encode(config.data, vocabularies, pairs, size)
     width = max(options.beam or config.model.beam, options.n_best or 1)
     most = options.max_length or config.data.max_length
 
@@ -226,9 +226,9 @@ def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options)
         return [[h for h in each if math.isfinite(h[1])][: options.n_best] for each in named]
 
     # gold symbols, of which only the number matters
-    for arrays in laid.columns:
+    for arrays in bucketed.columns:
         arrays["target"] = np.zeros((len(arrays["source"]), 2), np.int32)
-    rows, task = kind.Rows(laid), _build(config.model, vocabularies)
+    rows, task = kind.Rows(bucketed), _build(config.model, vocabularies)
     return kind.program(saved, task.init, run, rows, read)
 
 

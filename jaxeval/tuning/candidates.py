@@ -91,20 +91,20 @@ def maximise(
     if encode.everything is not None:
         free = encode.everything[~_is_taken(encode.everything, taken)]
         return free[int(np.argmax(acquisition(free)))] if len(free) else None
-    random = np.random.default_rng(seed)
-    rows = encode.from_quantiles(qmc.Sobol(len(encode.axes), rng=random).random(_GLOBAL))
+    generator = np.random.default_rng(seed)
+    rows = encode.from_quantiles(qmc.Sobol(len(encode.axes), rng=generator).random(_GLOBAL))
     rows = rows[~_is_taken(rows, taken)]
     best, values = _top(rows, acquisition(rows), taken)
     for step in _STEPS:
         # near at every step: wide steps miss an improvement that is a narrow peak beside them
-        children = _mutate(encode, np.concatenate([best, near]), step, random)
+        children = _mutate(encode, np.concatenate([best, near]), step, generator)
         rows, values = np.concatenate([best, children]), np.append(values, acquisition(children))
         best, values = _top(rows, values, taken)
     return best[0] if len(best) else None
 
 
 def _mutate(
-    encode: Encoder, parents: np.ndarray, step: float, random: np.random.Generator
+    encode: Encoder, parents: np.ndarray, step: float, generator: np.random.Generator
 ) -> np.ndarray:
     """Returns children [_CHILDREN k, P] of parents [k, P]: some hyperparameters move by a step.
 
@@ -112,16 +112,16 @@ def _mutate(
     """
     rows = np.repeat(parents, _CHILDREN, axis=0)
     count, dimensions = rows.shape
-    fresh = encode.unconditional(random.random(rows.shape))
-    share, normal = random.random((count, 1)), random.normal(size=rows.shape)
-    chance, moves = random.random(rows.shape), random.integers(dimensions, size=count)
+    fresh = encode.unconditional(generator.random(rows.shape))
+    share, normal = generator.random((count, 1)), generator.normal(size=rows.shape)
+    chance, moves = generator.random(rows.shape), generator.integers(dimensions, size=count)
     for k, axis in enumerate(encode.axes):
         # in late steps, when numbers move by little, grids and choices move one at a time
         often = share[:, 0] * (step / _STEPS[0] if axis.count else 1.0)
         moved = (chance[:, k] < often) | (moves == k)
         old = np.where(np.isnan(rows[:, k]), fresh[:, k], rows[:, k])
         if axis.categorical:
-            further = random.integers(1, max(2, axis.count), size=count)
+            further = generator.integers(1, max(2, axis.count), size=count)
             changed: np.ndarray = (old + further) % axis.count
         else:
             jump = step * normal[:, k]

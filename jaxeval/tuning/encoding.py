@@ -58,6 +58,7 @@ class _Axis:
         self.categorical = isinstance(distribution, Choices) and not distribution.ordered
 
     def place(self, value: Any) -> float:
+        """Returns the place of a value."""
         of = self.distribution
         if isinstance(of, Choices):
             index = of.in_order.index(value)
@@ -72,6 +73,7 @@ class _Axis:
         return min(1.0, max(0.0, (number - low) / (high - low)))
 
     def value(self, place: float) -> Value:
+        """Returns the value at a place, the nearest one of a grid."""
         of = self.distribution
         if isinstance(of, Range):
             return of.at(place)
@@ -81,6 +83,7 @@ class _Axis:
         return of.in_order[index] if isinstance(of, Choices) else of.value(index)
 
     def numbered(self, indices: np.ndarray) -> np.ndarray:
+        """Returns the places of values by their numbers, from 0 to `count` - 1."""
         of = self.distribution
         if self.categorical:
             return indices.astype(np.float64)
@@ -89,6 +92,7 @@ class _Axis:
         return np.asarray(self._even(indices))
 
     def drawn(self, quantiles: np.ndarray) -> np.ndarray:
+        """Returns the places of the values at uniform numbers in [0, 1)."""
         of = self.distribution
         if isinstance(of, Grid) and of.log:
             return np.array([self.place(of.at(float(q))) for q in quantiles])
@@ -97,6 +101,7 @@ class _Axis:
         return np.array(quantiles, np.float64)
 
     def snapped(self, places: np.ndarray) -> np.ndarray:
+        """Returns the nearest places that values have."""
         of = self.distribution
         if self.categorical:
             return np.clip(np.rint(places), 0, self.count - 1)

@@ -61,10 +61,13 @@ def test_no_choice_of_shapes_costs_less(
 def test_rows_lie_where_their_targets_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if a row's targets do not choose its bucket, or it is padded to another's width."""
     monkeypatch.setattr(buckets, "choose_shapes", lambda *_: [Shape(2, 1), Shape(3, 2)])
-    laid = buckets.lay_out({"forms": [[5], [6, 7], [8, 9, 4]]}, 2, 9, targets=[1, 2, 2])
-    assert [rows.tolist() for rows in laid.rows] == [[0], [1, 2]]
-    assert [each["forms"].tolist() for each in laid.columns] == [[[5, 0]], [[6, 7, 0], [8, 9, 4]]]
-    assert laid.columns[1]["length"].tolist() == [2, 3]
+    bucketed = buckets.to_buckets({"forms": [[5], [6, 7], [8, 9, 4]]}, 2, 9, targets=[1, 2, 2])
+    assert [rows.tolist() for rows in bucketed.rows] == [[0], [1, 2]]
+    assert [each["forms"].tolist() for each in bucketed.columns] == [
+        [[5, 0]],
+        [[6, 7, 0], [8, 9, 4]],
+    ]
+    assert bucketed.columns[1]["length"].tolist() == [2, 3]
 
 
 @pytest.mark.parametrize(
@@ -82,6 +85,6 @@ def test_rows_to_evaluate_lie_together(
     monkeypatch.setattr(buckets, "_EVALUATED_SHAPE_COST", cost)
     monkeypatch.setattr(buckets, "choose_shapes", lambda *_: [Shape(1), Shape(3)])
     sequences = {"forms": [[5], [6, 7], [8], [9], [4, 3]]}
-    laid = buckets.lay_out(sequences, 2, 9, trained=trained)
-    assert [rows.tolist() for rows in laid.rows] == expected
-    assert laid.columns[1]["forms"].shape == (len(expected[1]), 3)
+    bucketed = buckets.to_buckets(sequences, 2, 9, trained=trained)
+    assert [rows.tolist() for rows in bucketed.rows] == expected
+    assert bucketed.columns[1]["forms"].shape == (len(expected[1]), 3)

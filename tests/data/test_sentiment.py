@@ -29,7 +29,7 @@ def _words(sentence: Sentence) -> list[list[str]]:
 
 
 def _one(text: LabelledText, tokenised: bool = False) -> Sentence:
-    (sentence,) = labelled_text.in_words({"": [text]}, tokenised, {"": "FILE"})[""]
+    (sentence,) = labelled_text.tokenise({"": [text]}, tokenised, {"": "FILE"})[""]
     return sentence
 
 
@@ -58,14 +58,14 @@ def test_a_text_or_target_without_words_is_refused(target: str) -> None:
 def test_equal_texts_have_equal_words() -> None:
     """Dies if a text of two parts is cut in two ways: it could not be dealt as a whole."""
     train, test = _text("barfoodpub", ("food", "x")), _text("barfoodpub", ("bar", "y"))
-    read = labelled_text.in_words(
+    read = labelled_text.tokenise(
         {"train": [train], "test": [test]}, False, dict.fromkeys(splits.PARTS, "FILE")
     )
     assert read["train"][0].words == read["test"][0].words == ("bar", "food", "pub")
 
 
 def test_rows_of_one_text_count_as_having_equally_many_targets() -> None:
-    """Dies if they may lie in different buckets, between which splits deal nothing."""
+    """Dies if they may lie in different buckets, between which splits move nothing."""
     one, two = (Target(0, 1, "x"),), (Target(0, 1, "x"), Target(1, 2, "y"))
     rows = [Sentence(("a", "b"), two), Sentence(("a", "b"), one), Sentence(("c",), one)]
     assert sentiment._most_targets(rows) == sentiment._most_targets(rows[::-1])[::-1] == [2, 2, 1]
@@ -120,8 +120,8 @@ def test_padding_that_is_read(tmp_path: Path) -> None:
     assert classified.corpus.shared["row"][0] == 0 and classified.split(0).tables["known"][0]
     saved = reading.read(sentiment.SavedVocabulary, classified.vocabulary(0))
     texts = [labelled_text.without_target(content, 1) for content in ("a b c d", "c")]
-    _, (shared, laid) = sentiment.encode(data, saved, texts, folder, 2)
-    (others,) = laid.columns
+    _, (shared, bucketed) = sentiment.encode(data, saved, texts, folder, 2)
+    (others,) = bucketed.columns
     row, known = shared["row"], classified.corpus.shared["row"]
     assert others["length"].tolist() == [3, 3]
     assert row[others["forms"]].tolist() == known[bucket["forms"][:2]].tolist()

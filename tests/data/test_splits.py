@@ -22,7 +22,7 @@ def test_random_deals_every_row_once_and_as_many_to_each_part() -> None:
     """Dies if parts share a row, a row is lost or shapes differ between splits."""
     own = splits.given(NAMES, BUCKETS)
     for number in (1, 2, 3):
-        drawn = splits.deal(own, number)
+        drawn = splits.split_rows(own, number)
         for bucket, rows in enumerate(BUCKETS):
             dealt = np.concatenate([drawn[part][bucket] for part in splits.PARTS])
             assert sorted(dealt.tolist()) == [*range(len(rows))]

@@ -256,7 +256,8 @@ def test_the_mean_of_the_only_file_has_its_interval(tmp_path: Path) -> None:
 def test_a_page_is_made_once_for_all_who_ask(
     opened: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dies if each of many visitors begins a process for the same leaderboard."""
+    """Dies if each of many visitors begins a process for the same leaderboard, or if every page
+    that was asked for leaves a lock behind."""
     begun = list[str]()
 
     async def counted(work: str, *given: Any) -> Any:
@@ -270,6 +271,7 @@ def test_a_page_is_made_once_for_all_who_ask(
             time.sleep(0.02)
         answers = [*pool.map(lambda _: site.get("/vectors").text, range(8))]
     assert len({*answers}) == 1 and begun.count("leaderboard") == 1
+    assert not opened._making
 
 
 def test_a_name_leads_to_its_file(opened: Board) -> None:

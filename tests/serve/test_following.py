@@ -138,7 +138,7 @@ def test_a_folder_that_is_made_anew(tmp_path: Path, request: pytest.FixtureReque
     assert followed.experiments[f"{0:016x}"].version > version  # which pages are kept for
 
     async def first(key: str) -> list[str]:
-        stream = live.Site(followed, "")._stream(pages.Asked("e", (key,)), 10**6)
+        stream = live.Site(followed, "")._stream(pages.PageRequest("e", (key,)), 10**6)
         return [await anext(stream, "") for _ in range(2)]
 
     news = json.loads(asyncio.run(first(f"{1:016x}"))[1].partition("data: ")[2])
@@ -166,20 +166,20 @@ def test_many_visitors_and_those_who_leave() -> None:
             raise OSError("the disk is gone")
         return made[0]
 
-    async def visit(once: live.Once, mark: str, visitors: int = 1) -> set[int]:
-        leaves = asyncio.create_task(once.get("page", mark, make))
+    async def visit(cache: live.Cache, mark: str, visitors: int = 1) -> set[int]:
+        leaves = asyncio.create_task(cache.get("page", mark, make))
         await asyncio.sleep(0.01)
         leaves.cancel()
-        return {*await asyncio.gather(*(once.get("page", mark, make) for _ in range(visitors)))}
+        return {*await asyncio.gather(*(cache.get("page", mark, make) for _ in range(visitors)))}
 
     async def visits() -> None:
-        once = live.Once(threads=1, patience=0)
+        cache = live.Cache(threads=1, patience=0)
         with pytest.raises(OSError, match="the disk"):
-            await once.get("page", "a", make)
+            await cache.get("page", "a", make)
         broken[0] = False
-        assert await visit(once, "a", 20) == await visit(once, "a") == {2}
-        assert await visit(once, "b") == {3}
-        patient = live.Once(threads=1, patience=100)
+        assert await visit(cache, "a", 20) == await visit(cache, "a") == {2}
+        assert await visit(cache, "b") == {3}
+        patient = live.Cache(threads=1, patience=100)
         assert await visit(patient, "a") == await visit(patient, "b") == {4}
 
     asyncio.run(visits())

@@ -98,7 +98,7 @@ def test_the_page_of_a_search_follows_its_best_setting(tmp_path: Path) -> None:
     """Dies if the page stays as it was when a fresh seed of the best setting ends."""
     folders.write_search(tmp_path)
     with contextlib.closing(following.Following(tmp_path)) as followed:
-        found, asked = pages.Pages(followed, ""), pages.Asked("tune", (folders.SEARCH,))
+        found, asked = pages.Pages(followed, ""), pages.PageRequest("tune", (folders.SEARCH,))
         before = found.stamp(asked)
         with runs.open_store(tmp_path) as store:
             store.record([test_store.result(7, experiment=folders.TUNED)], [])
