@@ -64,7 +64,7 @@ def evaluate(
     """
     others = {"streams": streams, "temperature": temperature, "mean": mean, "dynamic": dynamic}
     if input is not None and part == "dev":
-        raise ConfigError(f"{argument('input')}: expected no {argument('part', part)} beside it")
+        raise ConfigError(f"{argument('input')}: cannot be combined with {argument('part', part)}")
     if wrong := [each for each in mean if each not in ("arithmetic", "geometric")]:
         expected = "expected arithmetic or geometric"
         raise ConfigError(f"{argument('mean')}: {expected}, got {wrong[0]!r:.60}")
@@ -85,7 +85,8 @@ def evaluate(
     models = saved.load(cohort, Path(out))
     if input is not None:
         models, told = saved.with_test_file(models, str(input))
-        observe.say_findings((), () if quiet else told)
+        if not quiet:
+            observe.say_findings(told.remarks, told.warnings)
     conditions: Iterator[Condition | None] = iter([None])  # as in training
     if whole.task == "language":
         conditions = _conditions(models, rows, temperature, mean, samples or _MASKS, dynamic)
@@ -110,7 +111,7 @@ def _experiment(
 
     if config or changes:
         beside = config or changes[0]
-        raise ConfigError(f"{argument('experiment')}: expected no CONFIG beside it, got {beside}")
+        raise ConfigError(f"{argument('experiment')}: cannot be combined with {beside}")
     found = [of.about for of in saved.choose(folder, experiment) if not of.about.split]
     if len({repr((about.config, about.hparams)) for about in found}) != 1:
         expected = "expected models that differ in their seeds alone, and of the given split"
@@ -127,7 +128,7 @@ def _refuse_unused(others: Mapping[str, object], config: Any) -> None:
             said = f"for language models only; this config's task is {config.task}"
             raise ConfigError(f"{argument(name)}: {said}")
     if others["samples"] is not None and not others["mean"]:
-        raise ConfigError(f"{argument('samples')}: goes with {argument('mean')}")
+        raise ConfigError(f"{argument('samples')}: needs {argument('mean')}")
     if others["mean"] and not fields.active(config.model):
         said = "the config has no dropout, so there are no masks to average over"
         raise ConfigError(f"{argument('mean')}: {said}")
@@ -265,8 +266,7 @@ def _describe(used: "Sequence[ModelFile]", found: int) -> str:
     from jaxeval.report import scores
     from jaxeval.runs import metrics
 
-    about = used[0].about
-    unit = metrics.unit_of(about.metric)
+    about, unit = used[0].about, metrics.unit_of(used[0].about.metric)
     names = [f"{path.stem} (dev {scores.shown(each.dev, unit)})" for path, each in used[:8]]
     more = ", ..." if len(used) > len(names) else ""
     count = f"{len(used)} of {found} saved models, by dev {scores.label(about.metric, unit)}"

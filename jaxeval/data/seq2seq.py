@@ -173,6 +173,7 @@ def build(settings: Seq2SeqData, batch_size: int) -> SequenceCorpus:
             raise DataError(f"the targets of train have a single symbol; {see}", settings.path)
         unseen[side], lines = corpora.unseen(counts)
         remarks += [f"symbols of {side}: {line}" for line in lines]
+        warnings += _mostly_unseen(counts, settings) if side == "target" else []
     widths = [[c[side].shape[1] for side in ("source", "target")] for c in columns]
     return SequenceCorpus(
         corpus=Corpus(tuple(columns), {}),
@@ -189,6 +190,14 @@ def build(settings: Seq2SeqData, batch_size: int) -> SequenceCorpus:
         findings=Findings({"unseen_symbols": unseen}, remarks, warnings),
         vocabularies=vocabularies,
     )
+
+
+def _mostly_unseen(counts: Mapping[str, Counter[str]], settings: Seq2SeqData) -> list[str]:
+    """Warns of parts (-> symbols in targets) for which hardly any output can be right."""
+    said = f"are not in train: are they {settings.target_symbols} (data.target_symbols)?"
+    lacking = {p: sum(own[s] for s in {*own} - {*counts["train"]}) for p, own in counts.items()}
+    most = [p for p, count in lacking.items() if 2 * count > counts[p].total()]
+    return [f"most symbols in targets of {part} {said}" for part in most]
 
 
 def _collect(pairs: Sequence[SequencePair], tied: bool) -> Vocabularies:

@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxeval import tasks
 from jaxeval.config import reading
-from jaxeval.contracts import Array, Member, Tree
+from jaxeval.contracts import Array, Findings, Member, Tree
 from jaxeval.data.language import lay_out
 from jaxeval.errors import ConfigError, DataError, RunError, argument, counted
 from jaxeval.population import engine, member
@@ -173,8 +173,8 @@ def load(cohort: Cohort, folder: Path) -> Models:
     return Models(cohort.entries[0].prepared, cohort.members, params)
 
 
-def with_test_file(models: Models, file: str) -> tuple[Models, list[str]]:
-    """Replaces the test part of models with a file; returns warnings about it, too.
+def with_test_file(models: Models, file: str) -> tuple[Models, Findings]:
+    """Replaces the test part of models with a file; returns what was found in it, too.
 
     Raises ConfigError, DataError of the file.
     """
@@ -198,8 +198,10 @@ def with_test_file(models: Models, file: str) -> tuple[Models, list[str]]:
             f"{asked}: the vocabulary of these models depends on their test part; train with a "
             "test part and the vocabulary of train, or tag the file with `jaxeval predict`"
         )
-    known, found = trained.data.findings.warnings, other.data.findings.warnings
-    return models._replace(prepared=other), [line for line in found if line not in known]
+    known, found = trained.data.findings, other.data.findings
+    remarks = [line for line in found.remarks if line not in known.remarks]
+    warnings = [line for line in found.warnings if line not in known.warnings]
+    return models._replace(prepared=other), Findings({}, remarks, warnings)
 
 
 def scores(models: Models, condition: Condition | None, part: _Part) -> Scores:

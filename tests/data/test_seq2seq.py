@@ -143,6 +143,11 @@ def test_symbols_that_train_lacks_are_counted(tmp_path: Path) -> None:
     }
     line = "symbols of source: dev has 1 that train lacks, 1 of its 2 (50.00 %): 'z' (1)"
     assert line in actual.remarks and not actual.warnings
+    whole = hand_seq2seq.inflection(tmp_path / "c", target_symbols="words").findings.warnings
+    said = "are they words (data.target_symbols)?"
+    assert whole == [
+        f"most symbols in targets of {p} are not in train: {said}" for p in ("dev", "test")
+    ]
 
 
 @pytest.mark.parametrize(
