@@ -64,7 +64,7 @@ def evaluate(
     """
     others = {"streams": streams, "temperature": temperature, "mean": mean, "dynamic": dynamic}
     if input is not None and part == "dev":
-        raise ConfigError(f"{argument('input')}: expected no {argument('part', part)} beside it")
+        raise ConfigError(f"{argument('input')}: cannot be combined with {argument('part', part)}")
     if wrong := [each for each in mean if each not in ("arithmetic", "geometric")]:
         expected = "expected arithmetic or geometric"
         raise ConfigError(f"{argument('mean')}: {expected}, got {wrong[0]!r:.60}")
@@ -111,7 +111,7 @@ def _experiment(
 
     if config or changes:
         beside = config or changes[0]
-        raise ConfigError(f"{argument('experiment')}: expected no CONFIG beside it, got {beside}")
+        raise ConfigError(f"{argument('experiment')}: cannot be combined with {beside}")
     found = [of.about for of in saved.choose(folder, experiment) if not of.about.split]
     if len({repr((about.config, about.hparams)) for about in found}) != 1:
         expected = "expected models that differ in their seeds alone, and of the given split"
@@ -128,7 +128,7 @@ def _refuse_unused(others: Mapping[str, object], config: Any) -> None:
             said = f"for language models only; this config's task is {config.task}"
             raise ConfigError(f"{argument(name)}: {said}")
     if others["samples"] is not None and not others["mean"]:
-        raise ConfigError(f"{argument('samples')}: goes with {argument('mean')}")
+        raise ConfigError(f"{argument('samples')}: needs {argument('mean')}")
     if others["mean"] and not fields.active(config.model):
         said = "the config has no dropout, so there are no masks to average over"
         raise ConfigError(f"{argument('mean')}: {said}")

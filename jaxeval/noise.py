@@ -61,7 +61,7 @@ def noise(
     numbers, crossed = parameters.numbers(seeds), by == "split,seed"
     for name, value in {"splits": splits, "precision": precision}.items():
         if value is not None and not crossed:
-            raise ConfigError(f"{argument(name, value)}: goes with {argument('by', 'split,seed')}")
+            raise ConfigError(f"{argument(name, value)}: needs {argument('by', 'split,seed')}")
     count, each = repeats or (1 if crossed else 4), splits or 6
     if min(len(numbers), each if crossed else count) < 2:
         other = argument("splits") if crossed else argument("repeats")
@@ -140,7 +140,7 @@ def noise_table(
     """
     if minus is not None and model in (None, minus):
         asked = argument("minus", minus)
-        raise ConfigError(f"{asked}: expected another model in {argument('model')} beside it")
+        raise ConfigError(f"{asked}: needs another model in {argument('model')}")
     import numpy as np
 
     from jaxeval import sources

@@ -139,7 +139,7 @@ def _parsed(
         configs = [word for word in given if word is not None and not _is_change(word)]
         for of in fixed:
             if of.required and not configs:
-                parser.error(f"expected {of.name.upper()} beside {given[0]}")
+                parser.error(f"expected {of.name.upper()}, found only {given[0]}")
             setattr(args, of.name, configs.pop(0) if configs else None)
         if several:
             setattr(args, several, configs)

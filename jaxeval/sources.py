@@ -135,7 +135,7 @@ def scores(
     if not (runs or isinstance(first, str | PathLike | Scores) or _is_table(first)):
         return _from_sequences(given, paired, layout), None
     if paired:
-        raise ConfigError("paired: goes with sequences; tables and runs say what is paired")
+        raise ConfigError("paired: for sequences only; tables and runs say what is paired")
     names = [name for name in given[1:] if isinstance(name, str)]
     several = len(runs) or 1
     if len(names) + several < len(given) or (names and len(runs) > 1):

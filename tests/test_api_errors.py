@@ -23,7 +23,7 @@ _toys = from_python.toys  # a fixture of all tests here
         ({"halving": 1}, "halving: expected a factor of at least 2, got 1"),
         ({"halving": 2, "seeds": 2}, "seeds: expected 1 with halving"),
         ({"seeds": "x"}, "seeds: expected a whole number from 1"),
-        ({"min_epochs": 2}, "min_epochs: goes with halving"),
+        ({"min_epochs": 2}, "min_epochs: needs halving"),
     ],
 )
 def test_a_search_refuses_what_the_command_refuses(options: dict[str, Any], said: str) -> None:

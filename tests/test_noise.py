@@ -97,10 +97,10 @@ def test_a_table_of_scores(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--splits", "3"], "--splits 3: goes with --by split,seed"),
+        (["--splits", "3"], "--splits 3: needs --by split,seed"),
         (["--by", "split,seed", "--splits", "1"], "2 or more --splits"),
         (["--by", "split,seed", "--splits", "2000", "--seeds", "2000"], "at most 1000000 runs"),
-        (["table", "x.csv", "--model", "a", "--minus", "a"], "--minus a: expected another"),
+        (["table", "x.csv", "--model", "a", "--minus", "a"], "--minus a: needs another"),
         (["table", "F", "--score", "f1"], "expected --model with one of a, b"),
     ],
 )

@@ -64,7 +64,7 @@ def test_columns_that_nothing_reads_are_named(
     path = tmp_path / "ab.csv"
     rows = [f"{'AB'[k % 2]},{k},d,{0.5 + 0.01 * k}" for k in range(16)]
     path.write_text("\n".join(["model,rate,data,score", *rows]) + "\n")
-    said = "ab: its 16 runs are taken for one sweep; not read: "
+    said = "ab: its 16 runs count as one sweep; not read: "
     for words, unread in (((), "model, rate ("), (("--hyperparameters", "rate"), "model (")):
         assert _main(str(path), "--resamples", "9", *words) == 0
         assert said + unread in " ".join(capsys.readouterr().out.split())
@@ -210,7 +210,7 @@ def test_values_of_a_space() -> None:
         (["S", *WORDS, "--by", "language"], "language: s has no such label; it has part1"),
         (["R"], "attentive_lstm, sweep: 2 of 24 runs have no dev score"),
         (["R", *OURS, "--hyperparameters", "rate"], "rate: no such hyperparameter; there are"),
-        (["L", *OURS], "dev perplexity, of which lower is better"),
+        (["L", *OURS], "dev perplexity, for which lower is better"),
     ],
 )
 def test_bad_input_is_explained(

@@ -194,7 +194,7 @@ def refuse_pointer(path: Path) -> None:
     with _data_errors(path), path.open("rb") as stream:
         start = stream.read(len(_POINTER))
     if start == _POINTER:
-        raise DataError("a pointer of Git LFS in place of the file; run git lfs pull there", path)
+        raise DataError("a Git LFS pointer instead of the file; run git lfs pull there", path)
 
 
 @contextlib.contextmanager

@@ -40,8 +40,8 @@ class WordSettings:
     without_vector: Annotated[
         Literal["own", "zeros", "mean"],
         about(
-            "words that the file lacks: rows of their own by min_count, or one vector "
-            "for all: zeros, or the mean of the file's vectors of no word here (VecEval)"
+            "words without a vector in the file: own trained ones by min_count, or a shared "
+            "one: zeros, or the mean of the file's vectors of other words (VecEval)"
         ),
     ] = "own"
     dimension: Annotated[fields.Size, about("size of word vectors, if none are read")] = 100

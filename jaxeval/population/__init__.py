@@ -151,8 +151,8 @@ class Training:
     scored_epoch: Annotated[
         Literal["best", "last"],
         about(
-            "whose weights are scored on test and kept: of the best dev score, or the "
-            "last one evaluated, though patience counts from the best"
+            "weights to score on test and keep: those of the best dev score, or the last "
+            "ones evaluated; patience counts from the best in both cases"
         ),
     ] = "best"
     optimiser: Annotated[Optimiser, about("optimiser")] = Optimiser()

@@ -18,7 +18,7 @@ from jaxeval.runs.scores import DataSetScores, ModelScores, Status
 _MOST_CELLS = 1 << 27
 
 
-def fill(
+def build(
     rows: Rows,
     layout: Layout,
     key: Key,
@@ -205,7 +205,7 @@ def _twice(rows: Rows, one: int, other: int) -> DataError:
         return DataError(found, rows.file.name(one))
     found = f"rows {rows.number[one]} and {rows.number[other]} are both {known}; keep one"
     axes = f"{argument('column', {'split': 'NAME'})} (or seed, dataset)"
-    advice = f"or name the column that tells them apart, which is no epoch or step, with {axes}"
+    advice = f"or name the column (not an epoch or step) that tells them apart with {axes}"
     return DataError(f"{found}, {advice}", rows.source)
 
 

@@ -3,7 +3,7 @@
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -32,12 +32,12 @@ _LOWER = (
     "ter loss losses error err mse rmse mae mape mcd edit_distance negative_log_likelihood "
     "neg_log_likelihood mean_squared_error root_mean_squared_error mean_absolute_error brier "
     "ece fid kid logloss rmsle smape wape mase crps eer fpr lpips fvd hd latency latency_ms "
-    "regret der wil xent kl kl_divergence"
+    "regret der wil xent ce kl kl_divergence"
 )
 _HIGHER = (
     "bleu sacrebleu chrf rouge rouge_l rouge_lsum meteor comet bleurt bertscore cider mcc auprc "
     "average_precision acc_norm correct pearson spearman pearsonr spearmanr kendall kappa r2 iou "
-    "miou dice matthews_correlation"
+    "rsquared miou dice matthews_correlation"
 )
 _DIGITS = "0123456789"
 _STEP = 1e-4  # of a sum, for derivatives
@@ -46,7 +46,8 @@ _OF_CLASS = re.compile("gold_[0-9]+")
 _PART_WORDS = "test dev train valid validation val eval evaluation mean average avg"
 _PARTS = frozenset(_PART_WORDS.split())
 _NEUTRAL = _PARTS | {"score", "metric", "value", "result", "point"}
-_BESIDE = "training score macro micro weighted best final last max min"  # a metric's name
+# a metric's name; of mlr3
+_BESIDE = "training score macro micro weighted best final last max min classif regr"
 _ASIDE = _PARTS.union(_BESIDE.split())
 _AFTER = {*_ASIDE, "", "at", "k", "top", "rate"}
 # more bits of information are better, or no one knows
@@ -55,6 +56,8 @@ _GAINS = re.compile(r"likelihoods?|log_?liks?|log_?probs?|informations?|gains?")
 _TURNING = {"neg", "negative", "negated", "minus", "inverse", "inverted", "reciprocal"}
 _TURNING_FIRST = ("1", "one", "no")  # 1-wer and 1 - test_wer, but not zero_one_loss
 _ANY_SIGN = {"loss", "nat", "nll", "likelihood"}  # negative ones are of densities
+_TRAINING, DEV = {"train", "training", "trn"}, {"dev", "val", "valid", "validation"}
+_LOSS = {"loss", "nll", "cost", "logloss"}
 _UNIT_NAMES = tuple(_KNOWN)
 PERCENT = ("fraction", "error rate")  # stored from 0 to 1, shown in percent
 _UNITS = {"".join(words_of(of)): unit for unit, names in _KNOWN.items() for of in names.split()}
@@ -149,6 +152,30 @@ def is_metric(name: str) -> bool:
     rest = [word for word in _words(name) if word not in _ASIDE]
     found = itertools.chain(_endings(name), _endings(" ".join(rest)))
     return not rest or any(ending in _DIRECTIONS and not before for ending, before in found)
+
+
+def sort_scores(columns: Iterable[str]) -> list[str]:
+    """Sorts columns of scores: test scores first, losses and training scores last."""
+
+    def key(name: str) -> tuple[bool, ...]:
+        words = {*words_of(name)}
+        return is_training(name), bool(words & _LOSS), "test" not in words, bool(words & DEV)
+
+    return sorted(columns, key=key)
+
+
+def is_training(name: str) -> bool:
+    """True for a training score: train/loss, training_acc, and a loss alone."""
+    return bool(_TRAINING & {*words_of(name)}) or words_of(name) == ("loss",)
+
+
+def after_models(names: Sequence[str]) -> tuple[str, ...]:
+    """Returns the metrics in which all names of columns end, as lstm_ppl and gru_ppl; else ()."""
+    found = (
+        [end for end, before in _endings(name) if end in _DIRECTIONS and before] for name in names
+    )
+    known = [next(iter(ends), "") for ends in found]
+    return tuple(dict.fromkeys(known)) if all(known) else ()
 
 
 def _words(metric: str | None) -> Sequence[str]:

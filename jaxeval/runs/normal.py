@@ -20,8 +20,11 @@ from jaxeval.runs.texts import Coded
 
 LARGEST = 1e70  # of a score: the degrees of freedom need its fourth power
 MISSING = {"", "nan", "na", "n/a", "<na>", "null", "-"}
-# how runs end, in the words of this program, of Weights & Biases and of MLflow
-FAILED = ("diverged", "failed", "crashed", "killed", "error", "canceled", "cancelled", "timeout")
+# how runs end, in the words of this program, Weights & Biases, MLflow, Optuna and Slurm
+FAILED = (
+    *("diverged", "failed", "fail", "crashed", "killed", "error", "canceled", "cancelled"),
+    *("timeout", "oom", "out_of_memory"),
+)
 _NUMBER = r"[+-]?\d*\.?\d+\s*"
 _NOTATIONS = {  # -> what is expected instead
     re.compile(

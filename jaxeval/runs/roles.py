@@ -1,27 +1,21 @@
-"""Roles of a table's columns, as requested or by name, and the row of each run that counts.
+"""Roles of a table's columns, as requested or by name.
 
-A column of folds, ids or dates that is taken for a model would be compared, and win. Epochs and
-items are no repetitions of a run: compared as such, any two models differ.
+A column of folds, ids or dates that is taken for a model would be compared, and win.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.errors import DataError, argument, counted
-from jaxeval.runs import normal, texts
+from jaxeval.errors import DataError, argument
+from jaxeval.runs import histories, metrics, normal, texts
 from jaxeval.runs.columns import Columns, is_text, known_numbers, listed
 from jaxeval.runs.cross_validation import are_folds
-from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout, item_roles, role, words_of
-from jaxeval.runs.metrics import higher_is_better, is_metric
+from jaxeval.runs.layout import AXES, ROLES, Layout, item_roles, role, words_of
+from jaxeval.runs.metrics import is_metric
 
-_MOST_RISING = 0.8  # share of neighbouring rows that makes a column of steps a history
-_ONE_RUN = "rows of one run, not independent runs"
-_ITEMS = "rows are items of a run, not runs; jaxeval compare logs (or compare items) reads them"
-_RESAMPLES = "rows look like resamples of a run, not runs; if each was trained anew,"
-_TRAINING, _DEV = {"train", "training", "trn"}, {"dev", "val", "valid", "validation"}
-_LOSS = {"loss", "nll", "cost", "logloss"}
+_TOO_GOOD = "if test scores chose the epochs, scores are too high; choose epochs by dev scores"
 
 
 def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]]:
@@ -47,13 +41,15 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
         known["score"] = there["score"] = scores[0]
         layout = dataclasses.replace(layout, columns={**layout.columns, "score": scores[0]})
     score = there.get("score", next(iter(scores), "NAME"))
-    table, layout, notes = _one_row_a_run(table, layout, there, score)
+    table, layout, notes = histories.one_row_a_run(table, layout, there, score)
     if "model" in there and "score" not in there:
         raise _unclear(table, _no_score(scores), {"score": score})
     if not ("model" in there or "score" in there or layout.models):
         _refuse_other_columns(table, score_columns(table, layout), layout.single)
     otherwise = f"{argument('column', {'ROLE': 'NAME'})} changes that"
     notes += [f"column {name} is read as the {of}; {otherwise}" for of, name in known.items()]
+    if {"best", "max"} & {*words_of(score)} and "test" in words_of(score):
+        notes.append(f"{score}: {_TOO_GOOD}")
     used = {*there.values(), *asked, "number", ""}
     rest = [name for name in table.values if name not in used]
     if "model" not in there:  # other models are left out knowingly, names of data sets are not
@@ -88,6 +84,8 @@ def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
     meant = item_roles(free)
     if "resample" in meant and are_folds(texts.encode(table[meant["resample"]]).names):
         meant.setdefault("split", meant["resample"])  # of caret
+    if histories.FOLDS in free and "resampling_id" in table.values:
+        meant.setdefault("split", histories.FOLDS)
     meaning = (*AXES, "model", "status")
     known = {of: name for of, name in meant.items() if of in meaning and of not in taken}
     if {*layout.models} & table.values.keys() or [*map(role, free)].count("model") > 1:
@@ -100,11 +98,11 @@ def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
 def _score_candidates(table: Columns, layout: Layout) -> list[str]:
     """Returns the columns named as metrics, else others of numbers without a role, else a loss."""
     taken = {*layout.columns.values(), *present(table, layout).values(), ""}
-    free = [n for n in table.values if not (n in taken or role(n) or _is_training(n))]
+    free = [n for n in table.values if not (n in taken or role(n) or metrics.is_training(n))]
     named = [*filter(is_metric, free)]
     numbers = named or [n for n in free if len(known_numbers(table.values[n]))]
     losses = (name for name in table.values if name not in taken and words_of(name) == ("loss",))
-    return _sort_scores(numbers or losses)
+    return metrics.sort_scores(numbers or losses)
 
 
 def _no_score(candidates: Sequence[str]) -> str:
@@ -123,11 +121,11 @@ def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
 
 def _refuse_other_columns(table: Columns, columns: Sequence[str], single: bool) -> None:
     """Refuses columns of a wide table that are no scores of a model."""
-    metrics = [name for name in columns if is_metric(name)]
-    if len(metrics) > 1:
+    named = [name for name in columns if is_metric(name)]
+    if len(named) > 1:
         model = {} if single else {"model": "NAME"}
-        why = f"{listed(metrics, 4)} look like metrics of one model"
-        raise _unclear(table, why, {"score": _sort_scores(metrics)[0]} | model)
+        why = f"{listed(named, 4)} look like metrics of one model"
+        raise _unclear(table, why, {"score": metrics.sort_scores(named)[0]} | model)
     numbers = {name: known_numbers(table.values[name]) for name in columns}
     fractions = any(np.any(values % 1) for values in numbers.values())
     for name, values in numbers.items():
@@ -151,148 +149,3 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str], single: bool) 
         why = f"column {name!r} looks like {what}, not like the scores of a model"
         roles = "name its role, such as model or dataset, or leave it out by naming models"
         raise _unclear(table, f"{why}; {roles} ({rest})", {asked: name})
-
-
-def _one_row_a_run(
-    table: Columns, layout: Layout, there: Mapping[str, str], score: str
-) -> tuple[Columns, Layout, list[str]]:
-    """Returns a row of each run, as the columns `last` or `best` choose it, and a note.
-
-    Args:
-      there: role -> column.
-      score: the column of scores, or the likely one.
-    """
-    for axis in AXES:
-        name = layout.columns.get(axis, "")
-        asked, kind = argument("column", {axis: name}), role(name)
-        if kind in ("step", "time"):
-            why = f"{asked}: steps and times are not units; {_remedy(table, name, score)}"
-            raise DataError(why, table.source)
-        if kind == "item" and axis != "dataset":
-            raise DataError(f"{asked}: {_ITEMS}", table.source)
-    if picks := {role: name for role, name in layout.columns.items() if role in PICKS}:
-        rest = {role: name for role, name in layout.columns.items() if role not in PICKS}
-        places, note = _pick(table, layout, picks, score, _runs(table, there, layout.models))
-        return table.select(places), dataclasses.replace(layout, columns=rest), [note]
-    free = [n for n in table.values if n not in (*layout.columns.values(), *layout.models)]
-    steps, answers = [name for name in free if role(name) == "step"], item_roles(free)
-    gold = ("gold",) if "predicted" in answers and "score" not in answers else ()
-    items = {answers[of]: _ITEMS for of in ("item", *gold) if of in answers}
-    for name in (n for n in free if role(n) == "resample"):  # no setting, as bootstrap=True is
-        if any(map(str.isdigit, "".join(texts.encode(table[name]).names))):
-            items[name] = f"{_RESAMPLES} {argument('column', {'split': name})}"
-    run = _runs(table, there, layout.models) if steps or items else np.zeros(0, int)
-    for name, why in items.items():
-        if texts.dense(texts.pair_codes(run, texts.encode(table[name]).codes)).max() > run.max():
-            raise DataError(f"column {name}: {why}", table.source)  # several in a run
-    known = {"seed", "split"} & there.keys() or any(map(is_run, table.values))
-    for name in steps:
-        if _is_history(table, name, run, named="model" in there and bool(known)):
-            why = f"column {name}: {_ONE_RUN}; {_remedy(table, name, score)}"
-            raise DataError(why, table.source)
-    return table, layout, []
-
-
-def refuse_history(table: Columns) -> None:
-    """Raises DataError if rows are steps of runs, where each row has to be a run of its own."""
-    there = {role: role for role in ("model", *AXES, "metric") if role in table.values}
-    run = _runs(table, there, ())
-    for name in filter(lambda name: role(name) == "step", table.values):
-        if _is_history(table, name, run, named=False):
-            expected = "expected one row of each run, such as its last"
-            raise DataError(f"column {name}: {_ONE_RUN}; {expected}", table.source)
-
-
-def _remedy(table: Columns, step: str, score: str) -> str:
-    """Returns how to read one step of each run."""
-    known = {} if score in ("score", "NAME") else {"score": score}
-    devs = [n for n in table.values if _DEV & {*words_of(n)} and n != score and not role(n)]
-    dev = next(iter(_sort_scores(devs)), "DEV")
-    last, best = (argument("column", known | pick) for pick in ({"last": step}, {"best": dev}))
-    runs = argument("column", {"model": "NAME", "seed": "NAME"})
-    choices = f"{last} reads the last of each run, {best} the best by {dev}"
-    return f"{choices}; {runs} tells several runs apart"
-
-
-def _runs(table: Columns, there: Mapping[str, str], models: Sequence[str]) -> np.ndarray:
-    """Returns [N] the number of each row's run, as far as columns tell runs apart."""
-    columns = [there[role] for role in ("model", *AXES, "metric") if role in there]
-    taken = {*there.values(), *models}
-    columns += [name for name in table.values if is_run(name) and name not in taken]
-    run = np.zeros(len(table), np.int64)
-    for name in columns:
-        run = texts.dense(texts.pair_codes(run, texts.encode(table[name]).codes))
-    return run
-
-
-def _is_history(table: Columns, name: str, run: np.ndarray, named: bool) -> bool:
-    """True if a column of steps counts within runs; False if it is how long each run took.
-
-    Args:
-      run: [N] number of each row's run.
-      named: columns name each run, so that several rows of one are steps.
-    """
-    order = np.argsort(run, kind="stable")
-    gaps = np.diff(texts.to_floats(table[name])[order])[np.diff(run[order]) == 0]
-    rising = len(gaps) > 1 and np.mean(gaps > 0) >= _MOST_RISING
-    return bool(np.any(np.abs(gaps) > 0) if named else rising)
-
-
-def _pick(
-    table: Columns, layout: Layout, picks: Mapping[str, str], score: str, run: np.ndarray
-) -> tuple[np.ndarray, str]:
-    """Returns the place of a row of each run, and a note.
-
-    `run`: [N] number of each row's run.
-    """
-    (pick, name), *others = picks.items()
-    asked, by = argument("column", picks), texts.to_floats(table[name])
-    wrong = "expected one of them" if others else ""
-    if pick == "best" and (name == score or "test" in words_of(name)):
-        wrong = "the best row by the compared score is too good; expected a column of dev scores"
-    elif not np.isfinite(by).any():
-        wrong = "expected a column of numbers"
-    if wrong:
-        raise DataError(f"{asked}: {wrong}", table.source)
-    known = (higher_is_better(name), layout.higher_is_better, higher_is_better(score))
-    lowest = pick == "best" and next((d for d in known if d is not None), True) is False
-    scored = np.array([cell not in (None, "") for cell in table.values.get(score, by)])
-    both = scored & np.isfinite(by)
-    worth = np.where(both, -by if lowest else by, -np.inf)
-    # the last of each run counts: of equal ones the first, of a run without a score its last row
-    place = np.arange(len(table))
-    order = np.lexsort((np.where(both, -place, place), worth, scored, run))
-    last = np.flatnonzero(np.diff(run[order], append=-1))
-    best, second = order[last], order[last - 1]
-    tied = (run[second] == run[best]) & (second != best) & (worth[second] == worth[best])
-    lost = scored[best] & (~both[best] | (tied & (pick == "last")))
-    for first, other in zip(best[lost].tolist(), second[lost].tolist(), strict=True):
-        found = f"no row of the run of row {table.rows[first]} has {name} and a score"
-        if both[first]:
-            at = f"{table.rows[first]} and {table.rows[other]}"
-            found = f"rows {at} are of one run: expected numbers that differ"
-        apart = f"{argument('column', {'seed': 'NAME'})} tells runs apart"
-        raise DataError(f"{asked}: {found}; {apart}", table.source)
-    which = "last" if pick == "last" else "lowest" if lowest else "highest"
-    found = counted(len(best), "row")
-    return np.sort(best), f"of each run the row with the {which} {name}: {found}"
-
-
-def _sort_scores(columns: Iterable[str]) -> list[str]:
-    """Sorts columns of scores: test scores first, losses and training scores last."""
-
-    def key(name: str) -> tuple[bool, ...]:
-        words = {*words_of(name)}
-        return _is_training(name), bool(words & _LOSS), "test" not in words, bool(words & _DEV)
-
-    return sorted(columns, key=key)
-
-
-def _is_training(name: str) -> bool:
-    """True for a training score: train/loss, training_acc, and a loss alone."""
-    return bool(_TRAINING & {*words_of(name)}) or words_of(name) == ("loss",)
-
-
-def is_run(name: str) -> bool:
-    """True for the column of the names of runs (Weights & Biases)."""
-    return "".join(words_of(name)) in ("name", "runname", "runid")

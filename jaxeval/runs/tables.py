@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import columns, cross_validation, cube, normal, roles, texts
+from jaxeval.runs import columns, cross_validation, cube, histories, metrics, normal, roles, texts
 from jaxeval.runs.columns import Columns, listed, meant
 from jaxeval.runs.layout import PICKS, ROLES, Layout, role
 from jaxeval.runs.normal import Rows, Unusable
@@ -76,11 +76,8 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
 
     asked = layout.higher_is_better
     higher, says, _ = normal.column_direction(values, name, table.source, asked, who)
-    metric, warnings = coded("metric", name or ""), tuple[str, ...]()
-    if len(metric.names) > 1:
-        said = f"data sets have different metrics ({listed(metric.names)})"
-        warnings = (f"{said}; a mean over data sets mixes them",)
-        metric = coded("none")
+    metric = coded("metric", name or "")
+    mixed = f"data sets have different metrics ({listed(metric.names)}); a mean mixes them"
     ended = coded("status")
     failed = ended.among(filter(normal.is_failed, ended.names))
     score, unusable = _parse(table, scores, layout, failed)
@@ -92,7 +89,7 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
         table.source,
         model=model,
         dataset=coded("dataset"),
-        metric=metric,
+        metric=metric if len(metric.names) == 1 else coded("none"),
         item=constant("", len(score)),
         run=np.arange(len(score), dtype=np.int32),
         score=score,
@@ -104,7 +101,7 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
         unit=next((str(unit) for unit in values.get("unit", ())), None),
         ended=ended,
         unusable=unusable,
-        warnings=warnings,
+        warnings=(mixed,) * (len(metric.names) > 1),
     )
 
 
@@ -156,6 +153,7 @@ def _choose(
             message += f"name it with {argument('column', {'model': 'NAME'})}"
         elif not wide:
             message = "expected columns model and score, or a column for each model"
+        message = message or _doubt(wide, layout, there)
         if message:
             raise DataError(message, table.source)
         return table, wide
@@ -176,6 +174,21 @@ def _choose(
             raise DataError(f"{argument('metric')}: expected {expected}", table.source)
         table = _only(table, "metric", there["metric"], [layout.metric])
     return table, [score]
+
+
+def _doubt(names: Sequence[str], layout: Layout, there: Mapping[str, str]) -> str:
+    """Says what is doubtful about columns that end in a metric, "" if nothing is.
+
+    The names may also be those of models: dice_loss and focal_loss.
+    """
+    ends = metrics.after_models(names)
+    if ends[1:] and not layout.models:
+        return f"columns end in several metrics ({listed(ends)}): name the models of one"
+    known = {metrics.higher_is_better(name) for name in names}
+    if known != {False} or layout.higher_is_better is not None or "metric" in there:
+        return ""
+    lower, higher = (argument("lower_is_better", lower) for lower in (True, False))
+    return f"columns end in {listed(ends)}: expected {lower}, or {higher} if models are named so"
 
 
 def _has_own(table: Columns, there: Mapping[str, str]) -> bool:
@@ -202,7 +215,7 @@ def _runs_column(table: Columns, layout: Layout) -> str | None:
     """Returns the column of runs' names: a tracker's, or one of names like gru-seed1 alone."""
     if any({*of.split()} <= table.values.keys() for of in _RUNS):
         return "Name" if "Name" in table.values else "name"
-    for name in filter(roles.is_run, table.values):
+    for name in filter(histories.is_run, table.values):
         asked = name in layout.columns.values() or {*layout.models} & table.values.keys()
         if not asked and all((_parted(run) or [""])[0] for run in encode(table[name]).names):
             return name

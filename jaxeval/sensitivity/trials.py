@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxeval import space as spaces
 from jaxeval.errors import ConfigError, DataError, RunError, argument, counted
-from jaxeval.runs import columns, layout, normal, records, roles, store
+from jaxeval.runs import columns, histories, layout, normal, records, store
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, metrics
@@ -102,7 +102,7 @@ def _distinct(sweeps: Sequence[Sweep]) -> list[Sweep]:
 
 def _read_table(location: str, request: Request) -> Sweep:
     table, column = columns.read(location), request.score or "score"
-    roles.refuse_history(table)
+    histories.refuse_history(table)
     if request.score is None and column not in table.values:
         named = f"{argument('score', 'NAME')} names the column of scores"
         raise DataError(f"no column {column!r}; {named}", location)
@@ -126,7 +126,7 @@ def _read_table(location: str, request: Request) -> Sweep:
     others = [n for n, of in cut.values.items() if n not in {column, *values} and len({*of}) > 1]
     if unread := [name for name in others if not values or layout.role(name) == "model"]:
         notes.append(
-            f"its {len(keep)} runs are taken for one sweep; not read: {columns.listed(unread)} "
+            f"its {len(keep)} runs count as one sweep; not read: {columns.listed(unread)} "
             f"({argument('hyperparameters')} names those that were drawn)"
         )
     return Sweep(
@@ -146,8 +146,8 @@ def _unusable(count: int, missing: Missing) -> str:
 
 
 def _lower_is_better(what: str, metric: str) -> ConfigError:
-    expected = "a fraction of which higher is better, such as accuracy or f1"
-    return ConfigError(f"{what}: {metric}, of which lower is better; expected {expected}")
+    expected = "a fraction for which higher is better, such as accuracy or f1"
+    return ConfigError(f"{what}: {metric}, for which lower is better; expected {expected}")
 
 
 def _stem(location: str) -> str:

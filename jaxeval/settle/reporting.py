@@ -221,8 +221,8 @@ class Repeats(Result):
         spread = f"sd {scale(self.sd)} over {len(self.first)} seeds"
         if self.deterministic:
             return [
-                f"Deterministic: {len(self.again)} seeds have the same scores again, so that one "
-                f"run of a seed is enough; {spread}."
+                f"Deterministic: {len(self.again)} seeds have the same scores again, so one run "
+                f"of a seed is enough; {spread}."
             ]
         said = f"Not deterministic: sd {scale(self.sd_within)} within a seed, {spread}."
         shown = f"{scale.difference(self.difference)}, {scale.ci(self.interval)} at any time"

@@ -256,7 +256,7 @@ def _search(
         expected = f"expected at most {parameters.MOST} runs in all"
         raise ConfigError(f"{argument('trials')}: {expected}")
     if halving is None and min_epochs is not None:
-        raise ConfigError(f"{argument('min_epochs')}: goes with {argument('halving')}")
+        raise ConfigError(f"{argument('min_epochs')}: needs {argument('halving')}")
     stops = None if halving is None else Halving(halving, min_epochs or 1)
     first = list[Any]()
     for each in enqueue:  # a text such as 'rate=0.1 kind=cos', in the form of a config's changes

@@ -75,7 +75,7 @@ def test_a_model_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cohorts, "_bytes", lambda: 12.0 * count)
     running.refuse_impossible([cohort])
     monkeypatch.setattr(cohorts, "_bytes", lambda: 12.0 * count - 1)
-    with pytest.raises(ConfigError, match=f"model: {count:,} parameters take at least"):
+    with pytest.raises(ConfigError, match=f"model: {count:,} parameters need at least"):
         running.refuse_impossible([cohort])
 
 

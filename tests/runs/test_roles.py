@@ -259,21 +259,10 @@ def test_resamples_are_splits_if_asked_and_a_setting_is_none(tmp_path: Path) -> 
     """Dies if resamples of one run count as runs, or folds and settings named so are refused."""
     rows = [f"{m},{k},.8{k}" for m in "AB" for k in (1, 2, 3)]
     content = "\n".join(["model,bootstrap_id,score", *rows])
-    with pytest.raises(DataError, match="not runs; if each was trained anew, --column split=boot"):
+    with pytest.raises(
+        DataError, match="not runs; if each was trained separately, --column split=boot"
+    ):
         read(tmp_path, content)
     assert len(read(tmp_path, content, columns={"split": "bootstrap_id"}).known) == 6
     settings = [f"{m},{b},.8{k}" for m in "AB" for k in (1, 2) for b in ("True", "False")]
     assert len(read(tmp_path, "\n".join(["model,bootstrap,score", *settings])).known) == 8
-
-
-def test_each_data_set_may_have_its_own_metric(tmp_path: Path) -> None:
-    """Dies if the tasks of GLUE are refused, or metrics of opposite directions are averaged."""
-    rows = [f"{m},{t},{k},.{k}" for m in "AB" for t in ("CoLA,mcc", "SST,acc") for k in (5, 6)]
-    content = "\n".join(["model,task,metric,seed,score", *rows])
-    found = read(tmp_path, content)
-    assert [of.metric for of in found.data_sets] == ["", ""] and found.direction == "named"
-    assert "different metrics (mcc, acc); a mean" in " ".join(found.warnings)
-    for metric, said in (("loss", "not better of all of them$"), ("corr", "--no-lower-is-better")):
-        with pytest.raises(DataError, match=rf"several metrics \(mcc, {metric}\).* {said}"):
-            read(tmp_path, content.replace("acc", metric))
-    assert read(tmp_path, content.replace("acc", "corr"), higher_is_better=True).higher_is_better

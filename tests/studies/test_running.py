@@ -95,7 +95,7 @@ def test_a_checkpoint_ahead_of_its_database_is_refused(
     _stopped(monkeypatch, tmp_path, 2, signal.SIGTERM)
     for path in tmp_path.glob("runs.sqlite*"):
         path.unlink()
-    with pytest.raises(RunError, match="database lacks: bring back the database"):
+    with pytest.raises(RunError, match="database lacks: restore the database"):
         _train(tmp_path)
     assert runs.load_curves(tmp_path) == []
     shutil.rmtree(tmp_path / "checkpoints")
@@ -145,7 +145,7 @@ def test_lanes_are_halved_while_a_device_has_several() -> None:
     """Dies if a member a device that has no room is tried again, or two are not tried apart."""
     error = jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: no room")
     assert cohorts.fewer(2 * jax.device_count(), error) == jax.device_count()
-    with pytest.raises(cohorts.TooLarge, match="out of memory with a member a device"):
+    with pytest.raises(cohorts.TooLarge, match="out of memory with one member per device"):
         cohorts.fewer(jax.device_count(), error)
 
 

@@ -15,7 +15,7 @@ from jaxeval.stats.planning import POWER
 from jaxeval.stats.single_models import SinglePair
 from jaxeval.stats.study import Study
 
-_NO_CONCLUSION = f"no conclusion can be drawn, which takes at least {FEW_DATA_SETS}"
+_NO_CONCLUSION = f"no conclusion can be drawn: at least {FEW_DATA_SETS} are needed"
 _KNOWN_BEST = " for the best-known pair"
 WITHHELD = "too many answers or tasks are missing"
 

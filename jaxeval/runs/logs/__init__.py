@@ -228,8 +228,8 @@ def _check(found: Sequence[tuple[Log, Rows]], layout: Layout) -> Counter[str]:
     for (model, _), each in settings.items():
         if len(each) > 1:
             differ = f"({'; '.join(words or 'none' for words in each):.200})"
-            said = f"logs of {model} differ in their settings {differ} and are taken for one"
-            notes[f"{said} model; NAME=PATH tells them apart"] = 1
+            said = f"logs of {model} differ in their settings {differ} and count as one"
+            notes[f"{said} model; NAME=PATH separates them"] = 1
     return notes
 
 

@@ -130,7 +130,7 @@ def test_pointers_of_git_lfs(tmp_path: Path, name: str) -> None:
     assert len(logs.read([str(tmp_path)]).known) == 2
     path = _lines(tmp_path / name, pointer)
     for given in {tmp_path, path} if "results" not in name else {tmp_path}:
-        with pytest.raises(DataError, match="a pointer of Git LFS in place of the file; run git"):
+        with pytest.raises(DataError, match="a Git LFS pointer instead of the file; run git"):
             logs.read([str(given)])
 
 
