@@ -195,7 +195,7 @@ def test_a_comparison_shows_what_it_is_about(tmp_path: Path) -> None:
     for number, ended in enumerate((6, 8, 0)):
         write(tmp_path, "abc"[number], number, ended)
     page = client(tmp_path).get("/compare?e=a&e=b").text
-    assert "do not count (jaxeval settle table --seeds 1,2,3,4,5,6 names" in page
+    assert "do not count (jaxeval settle table --seeds 1,2,3,4,5,6 lists" in page
     assert page.count("--seeds") == page.count("jaxeval settle table --")
     assert "they settle" not in page and page.index("mean <wbr>(%)") < page.index('id="curves"')
     assert page.count("<svg") == 1 and "test f1 (%)" in page
