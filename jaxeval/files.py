@@ -59,8 +59,10 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
         os.replace(temporary, target)
         with contextlib.suppress(OSError):  # some file systems cannot
             folder = os.open(target.parent, os.O_RDONLY)
-            os.fsync(folder)
-            os.close(folder)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
     except OSError as error:
         raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
     finally:

@@ -35,7 +35,7 @@ def _runs(folder: Path, kept: dict[str, float], splits: tuple[int, ...] = (0,)) 
                     names = ("right_spans", "predicted_spans", "gold_spans")
                     key = {**changes, "seed": seed, "repeat": 0, "hparams": "{}"}
                     if skill:
-                        store.keep_outcomes(
+                        store.record_outcomes(
                             [runs.Outcomes(**key, part="test", names=names, counts=counts)]
                         )
     return folder

@@ -86,6 +86,26 @@ def _written(path: Path, text: str) -> None:
         stream.write(text)
 
 
+def test_a_folder_that_cannot_be_synced_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if every file that is written keeps its folder open."""
+    fsync = os.fsync
+
+    def refused(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            opened.append(descriptor)
+            raise OSError(errno.EINVAL, "not of folders")
+        fsync(descriptor)
+
+    opened = list[int]()
+    monkeypatch.setattr(os, "fsync", refused)
+    files.write_text(tmp_path / "a", "text")
+    assert (tmp_path / "a").read_text() == "text"
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(*opened)
+
+
 def test_a_pipe_is_written_into(tmp_path: Path) -> None:
     """Dies if a regular file takes the place of what is none, or the question opens it."""
     path = tmp_path / "pipe"

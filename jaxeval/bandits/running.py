@@ -50,7 +50,7 @@ def run(
     *,
     workers: int = 1,
     retries: int = 0,
-    stop: Callable[[], None] = lambda: None,
+    stop: Callable[[], None] | None = None,
 ) -> Generator[_Outcome, None, None]:
     """Evaluates jobs in threads until none is left; yields what the proposer says of each result.
 
@@ -64,7 +64,8 @@ def run(
     with contextlib.ExitStack() as ending:
         pool = futures.ThreadPoolExecutor(workers)
         ending.callback(pool.shutdown, cancel_futures=True)
-        ending.callback(stop)
+        if stop is not None:
+            ending.callback(stop)
         while (new := proposer.ask(workers - len(running) - len(waiting))) is not None:
             waiting.extend(new)
             while waiting and len(running) < workers:

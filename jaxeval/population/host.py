@@ -210,7 +210,7 @@ class Population:
         self.epochs += 1
         self._advance(losses, dev, (time.perf_counter() - begin) / max(sum(active), 1))
         pairs = zip(before, self.slots, strict=True)
-        keep = self.flags([slots.keeps(old, new, metric) for old, new in pairs])
+        keep = self.flags([slots.becomes_reported(old, new, metric) for old, new in pairs])
         self.state = state._replace(best=self.engine.keep(shared, state.best, state.params, keep))
         chosen = [slots.is_tested(slot) for slot in self.slots]
         test = self._score("test", self.state.best, chosen)

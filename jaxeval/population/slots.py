@@ -93,7 +93,7 @@ def advance(
     return dataclasses.replace(slot, status=_status(slot, loss, dev, training, metric))
 
 
-def keeps(before: Slot, after: Slot, metric: Metric) -> bool:
+def becomes_reported(before: Slot, after: Slot, metric: Metric) -> bool:
     """True if the parameters after an epoch become the member's reported ones."""
     # a member that never learned is scored with its last ones, unless it diverged with them
     last = after.status not in (None, "diverged") and _never_learned(after, metric)

@@ -47,12 +47,13 @@ class VectorScores(Result):
         rule = {"skip": ", of the pairs covered", "zero": ", of all pairs", None: ""}[self.unknown]
         gaps = [
             (
-                *(_name(of), d.a, d.b, f"{d.effect.estimate:+.4f}"),
-                *(
-                    text.bounds(d.effect.interval, 4),
-                    str(d.effect.n[0]),
-                    text.p_cell(d.p_adjusted),
-                ),
+                _name(of),
+                d.a,
+                d.b,
+                f"{d.effect.estimate:+.4f}",
+                text.bounds(d.effect.interval, 4),
+                str(d.effect.n[0]),
+                text.p_cell(d.p_adjusted),
             )
             for of in self.results
             for d in of.differences

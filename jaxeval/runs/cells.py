@@ -18,7 +18,7 @@ from jaxeval.runs.scores import DataSetScores, ModelScores, Status
 _MOST_CELLS = 1 << 27
 
 
-def fill(
+def build(
     rows: Rows,
     layout: Layout,
     key: Key,

@@ -47,7 +47,7 @@ def build(rows: Rows, layout: Layout) -> Scores:
         raise rows.error("", f"{listed(models)} have no metric in common: {reason}")
     directions = _directions(rows, layout, found)
     data_sets = tuple(
-        cells.fill(rows, layout, key, by_model, directions[key], warnings)
+        cells.build(rows, layout, key, by_model, directions[key], warnings)
         for key, by_model in found.items()
     )
     scores = Scores(

@@ -182,7 +182,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
             _OUTCOMES.insert(sql, outcomes)
             _record(sql, members, going_on)
 
-    def keep_outcomes(self, outcomes: Sequence[records.Outcomes]) -> None:
+    def record_outcomes(self, outcomes: Sequence[records.Outcomes]) -> None:
         """Writes outcomes of items; those of the same member and part are overwritten."""
         rows = []
         for of in outcomes:

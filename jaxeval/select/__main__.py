@@ -4,7 +4,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from jaxeval import cli, launchers, parameters
 from jaxeval.errors import ConfigError
@@ -120,11 +120,11 @@ def select_command(
 
     metric, higher, direction = text.direction_of_field(json_field, lower_is_better)
     chosen = bandits.rule(rule, higher is not False, delta, budget, batch, seed, workers)
-    how: dict[str, Any] = {"workers": workers, "retries": retries}
+    stop: Callable[[], None] | None = None
     if isinstance(command, str):
         program = Command(command, ("model", "split", "seed"), json_field, time_limit, "model")
         program.assumed = direction if higher is None else ""
-        how["stop"] = program.stop
+        stop = program.stop
     else:
         models = (*command, *models)
         if wrong := [name for name in models if not callable(command.get(name))]:
@@ -145,7 +145,8 @@ def select_command(
         cli.say(direction, quiet)
         if known:
             cli.say(f"{state}: {text.counted(len(known), 'evaluation')} known", quiet)
-        with contextlib.closing(running.run(asked, score, **how)) as steps:
+        steps = running.run(asked, score, workers=workers, retries=retries, stop=stop)
+        with contextlib.closing(steps):
             for event in steps:
                 job = event.model, event.number
                 if job not in known:

@@ -111,7 +111,9 @@ class _Pages:
         waiting = text.counted(sum(of.pending for of in every), "file is", "files are")
         rows = [
             (
-                *(Link(of.name, f"/vectors/{of.id}"), self._state(of), of.about),
+                Link(of.name, f"/vectors/{of.id}"),
+                self._state(of),
+                of.about,
                 *(f"{count:,}" if count else "-" for count in (of.words, of.dimension)),
             )
             for of in every

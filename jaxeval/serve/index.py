@@ -46,7 +46,9 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     middle, low, high = (scores.shown(row[name], row["unit"]) for name in ("median", "q1", "q3"))
     left = row["seconds_left"]
     return (
-        *(Link(row["experiment"], f"/e/{row['id']}", "e"), row["task"], Badge(row["state"])),
+        Link(row["experiment"], f"/e/{row['id']}", "e"),
+        row["task"],
+        Badge(row["state"]),
         f"{row['part']} {scores.label(row['metric'], row['unit'])}",
         "-" if row["median"] is None else f"{middle} ({low} to {high})",
         *(str(row[name]) for name in _COUNTS),

@@ -84,8 +84,8 @@ def _both_sides(
     low: np.ndarray, high: np.ndarray, greater: np.ndarray, less: np.ndarray
 ) -> _Course:
     p_values = np.minimum(1, 2 * np.exp(-np.maximum(0, np.maximum(greater, less))))
-    ends = np.maximum.accumulate(low), np.minimum.accumulate(high)
-    return _Course(np.arange(1, len(low) + 1), *ends, p_values, greater)
+    low, high = np.maximum.accumulate(low), np.minimum.accumulate(high)
+    return _Course(np.arange(1, len(low) + 1), low, high, p_values, greater)
 
 
 def _low_ends(d: np.ndarray, alpha: float) -> np.ndarray:

@@ -101,10 +101,11 @@ def welch_t(a: Sample, b: Sample) -> HypothesisTest:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # constant scores
             result = scipy.stats.ttest_ind(first, second, equal_var=False)
-        found = float(result.statistic), float(result.pvalue)
+        statistic, p_value = float(result.statistic), float(result.pvalue)
     else:  # the variance is rounding alone
-        found = _without_spread(float(gaps(first[:1], second[:1])[0]))
-    return HypothesisTest(*found, (len(first), len(second)), "t distribution", sign(found[0]))
+        statistic, p_value = _without_spread(float(gaps(first[:1], second[:1])[0]))
+    n = len(first), len(second)
+    return HypothesisTest(statistic, p_value, n, "t distribution", sign(statistic))
 
 
 def paired_t(a: Sample, b: Sample) -> HypothesisTest:
@@ -125,10 +126,12 @@ def _without_spread(gap: float) -> tuple[float, float]:
 def corrected_t(a: Sample, b: Sample, overlap: float, *, paired: bool) -> HypothesisTest:
     """Corrected resampled t test on splits that overlap (Nadeau & Bengio 2003)."""
     (gap, error, freedom), n = describe.mean_gap(a, b, paired, overlap)
-    found = _without_spread(gap)
+    statistic, p_value = _without_spread(gap)
     if error:
-        found = gap / error, 2 * float(scipy.special.stdtr(freedom, -abs(gap / error)))
-    return HypothesisTest(*found, n, f"t distribution, overlap {overlap:.3g}", sign(found[0]))
+        statistic = gap / error
+        p_value = 2 * float(scipy.special.stdtr(freedom, -abs(statistic)))
+    method = f"t distribution, overlap {overlap:.3g}"
+    return HypothesisTest(statistic, p_value, n, method, sign(statistic))
 
 
 def wilcoxon_signed_rank(a: Sample, b: Sample) -> HypothesisTest:
@@ -138,8 +141,8 @@ def wilcoxon_signed_rank(a: Sample, b: Sample) -> HypothesisTest:
     """
     differences = gaps(*two_samples(a, b, paired=True))
     above, below, p_value, method = ranks.signed_ranks(differences)
-    found, n = (float(min(above, below)), float(p_value)), (len(differences),)
-    return HypothesisTest(*found, n, method, sign(float(above - below)))
+    statistic, n = float(min(above, below)), (len(differences),)
+    return HypothesisTest(statistic, float(p_value), n, method, sign(float(above - below)))
 
 
 def sign_test(a: Sample, b: Sample) -> HypothesisTest:
@@ -208,9 +211,9 @@ def permutation_test(
     )
     exact = len(result.null_distribution) != resamples
     method = "exact" if exact else f"{resamples} random permutations, seed {seed}"
-    found = float(np.mean(first) - np.mean(second)), float(result.pvalue)
-    n = (len(first),) if paired else (len(first), len(second))
-    return HypothesisTest(*found, n, method, sign(stats.location_gap(first, second)))
+    gap, n = float(np.mean(first) - np.mean(second)), (len(first), len(second))
+    direction = sign(stats.location_gap(first, second))
+    return HypothesisTest(gap, float(result.pvalue), n[:1] if paired else n, method, direction)
 
 
 def _whole(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -110,7 +110,7 @@ class Recorder:
             for metric, value in scores.scores.items()
         ]
         # before a member has ended: it would never be trained again
-        self._store.keep_outcomes([*self._outcomes(report)])
+        self._store.record_outcomes([*self._outcomes(report)])
         self._store.record([*self.ended.values()], scores)
 
     def _key(self, who: Member) -> dict[str, Any]:

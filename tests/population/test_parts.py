@@ -90,7 +90,10 @@ def test_what_follows_for_a_lane(
     member that goes on, of one that diverged, or never of one that stayed at 0."""
     *_, before, after = _advanced(START, F1, *each, **settings)
     assert after.status == status
-    assert (slots.keeps(before, after, F1), slots.is_tested(after)) == (keeps, is_tested)
+    assert (slots.becomes_reported(before, after, F1), slots.is_tested(after)) == (
+        keeps,
+        is_tested,
+    )
     assert {*_advanced(slots.Slot(), F1, *each)} == {slots.Slot()}
 
 
@@ -101,11 +104,11 @@ def test_the_last_epoch_can_be_the_one_that_is_scored() -> None:
     each = [(1.0, score) for score in (0.3, 0.5, 0.4, 0.45)]
     after = _advanced(START, F1, *each, **settings)
     assert after[-1].status == "early_stopped" and slots.is_tested(after[-1])
-    assert all(slots.keeps(*pair, F1) for pair in itertools.pairwise(after))
+    assert all(slots.becomes_reported(*pair, F1) for pair in itertools.pairwise(after))
     end = slots.with_test_score(after[-1], F1, 0.7)
     assert (end.reported_epoch, end.reported, end.test) == (4, 0.45, 0.7)
     *_, before, slot = _advanced(START, F1, (1.0, 0.5), (math.nan, 0.9), **settings)
-    assert not slots.keeps(before, slot, F1) and not slots.is_tested(slot)
+    assert not slots.becomes_reported(before, slot, F1) and not slots.is_tested(slot)
     assert slot.reported == 0.5
 
 

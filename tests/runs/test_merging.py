@@ -34,7 +34,7 @@ def _shard(trainings: Sequence[tuple[str, int, int]]) -> stores.Store:
         if epochs > EPOCHS:
             ended = [runs.MemberResult(*key, "finished", EPOCHS, 1, 0.5, seed / 8, 1.0, *[""] * 5)]
             counts = np.full((2, 1), seed, np.float32)
-            store.keep_outcomes([runs.Outcomes(*key, "test", ("n",), counts)])
+            store.record_outcomes([runs.Outcomes(*key, "test", ("n",), counts)])
         store.record(ended, scores)
     return store
 

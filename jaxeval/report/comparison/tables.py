@@ -48,10 +48,13 @@ def models(study: Study, numbers: Sequence[str] = _NUMBERS) -> Table:
     places = [board.data_set for board in study.boards]
     rows = [
         (
-            *(model, *([data_set] if several else [])),
+            model,
+            *([data_set] if several else []),
             *([str(failed.of(model, data_set).failed)] if failed else []),
-            *(str(of.n), *(scale(getattr(of, name)) for name in numbers)),
-            *(scale.interval(of.interval), scale(of.sd)),
+            str(of.n),
+            *(scale(getattr(of, name)) for name in numbers),
+            scale.interval(of.interval),
+            scale(of.sd),
         )
         for data_set, model, of in sorted(by_name, key=lambda of: places.index(of[0]))
     ]

@@ -135,8 +135,12 @@ class Settlements(Result):
             [
                 f"{of.number} {of.name}" + f" ({of.commit})" * bool(of.commit),
                 f"{of.outcome}: {of.verdict}" if of.outcome == "discarded" else of.outcome,
-                *(scale.signed(of.difference), scale.interval(of.interval) or "-"),
-                *(f"{of.level:.2g}", str(of.seeds), str(of.runs), f"{of.seconds:.0f}"),
+                scale.signed(of.difference),
+                scale.interval(of.interval) or "-",
+                f"{of.level:.2g}",
+                str(of.seeds),
+                str(of.runs),
+                f"{of.seconds:.0f}",
             ]
             for of in self.candidates
         ]
@@ -152,9 +156,12 @@ class Settlements(Result):
         head = ["base", "won comparison", "seeds", scale.label("mean"), "95 % CI"]
         rows = [
             [
-                *(of.name, "-" if of.kept is None else str(of.kept)),
-                *(*scale.described(of.scores)[:2], scale.interval(of.mean) or "-"),
-                *(scale.signed(of.won), scale.signed(of.fresh.estimate if of.fresh else None)),
+                of.name,
+                "-" if of.kept is None else str(of.kept),
+                *scale.described(of.scores)[:2],
+                scale.interval(of.mean) or "-",
+                scale.signed(of.won),
+                scale.signed(of.fresh.estimate if of.fresh else None),
                 scale.interval(of.fresh.interval) if of.fresh else "-",
             ]
             for of in self.bases
@@ -218,8 +225,11 @@ def _progress(found: Settlements) -> Iterator[Figure]:
     head = ("comparison", "candidate", "outcome", scale.label("difference"), "interval")
     rows = [
         (
-            *(of.number, of.name, of.outcome),
-            *(scale.signed(of.difference), scale.interval(of.interval)),
+            of.number,
+            of.name,
+            of.outcome,
+            scale.signed(of.difference),
+            scale.interval(of.interval),
         )
         for of in drawn
     ]

@@ -79,7 +79,8 @@ class Settlement(Result):
         mean, sd = scale.label("mean"), scale.label("sd")
         rows = [
             (
-                *(side, *scale.described(known)),
+                side,
+                *scale.described(known),
                 scale.interval(self.sds.get(side)) or "-",
             )
             for side, known in self.scores.items()
