@@ -201,6 +201,7 @@ def _rows(model: str, scores: Sequence[float], split: str = "{}") -> list[str]:
 
 _DRAW = np.random.default_rng(3)
 _SPLITS = _DRAW.normal(0.8, 0.05, (2, 10))
+_RANDOM = [*_rows("A", _SPLITS[0]), *_rows("B", _SPLITS[1])]
 _WIDE = [*_rows("A", 0.8 + np.arange(-5, 5) / 750), *_rows("B", 0.7 + np.arange(30) / 7500)]
 _CRASHED = [f"{m},{d},{k},.{k}" for m in "AB" for d in "yx" for k in range(4)][:-1]
 _LOST = [f"B,y,{k},.{k}" for k in (0, 3)]
@@ -210,17 +211,14 @@ _SHARED = [*_rows("A", np.arange(10) / 10), *_rows("B", np.arange(10) / 9 + 0.00
 @pytest.mark.parametrize(
     ("column", "rows", "words", "said"),
     [
-        (
-            "split",
-            [*_rows("A", _SPLITS[0]), *_rows("B", _SPLITS[1])],
-            [],
-            "scores are not independent",
-        ),
-        ("cv_fold", [*_rows("A", _SPLITS[0]), *_rows("B", _SPLITS[1])], [], "-they overlap"),
+        ("split", _RANDOM, [], "scores are not independent"),
+        ("cv_fold", _RANDOM, [], "-they overlap"),
         ("split", _SHARED, [], "the 10 units that both have, of 10 and 11"),
         ("seed", _WIDE[:-18], ["--unit", "row"], "every row counts as independent"),
         ("seed", _WIDE, [], "scores of A have at least 2 times"),
         ("seed", _WIDE[:22], [], "-scores of A are spread"),
+        ("seed", _WIDE[7:], [], "with 3 scores of A beside 30 of B, Welch's t errs"),
+        ("seed", _WIDE[7:18], [], "-Welch's t errs"),
         ("dataset,seed", _CRASHED, [], "seeds of B: 4 on y, 3 on x; every data set has the"),
         ("dataset,seed", _CRASHED, [], "-is not tested"),
         ("dataset,seed", [r for r in _CRASHED if r not in _LOST], [], "3 seeds of B with a"),
