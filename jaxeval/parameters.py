@@ -161,6 +161,8 @@ class Parameter(NamedTuple):
             of_text += " or a dict" if Mapping in self.classes else ""
             names = {bool: "True or False", dict: "a dict", list: "a list"}
             raise ValueError(of_text if self.variadic else names.get(self.kind, of_text))
+        if os.PathLike in self.classes and value == "":
+            raise ValueError("a path, not an empty one (a shell variable that is not set?)")
         return value
 
 

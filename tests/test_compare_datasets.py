@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -137,10 +138,25 @@ def _runs(folder: Path, members: list[tuple[str, str, str, dict[str, Any]]]) -> 
     for k, (name, data, data_hash, more) in enumerate(members):
         about = {"name": name, "data": data, "data_hash": data_hash, **more}
         member = {"repeat": 1} if name.endswith("noise") else {}
+        random = name.endswith("random")
         scores = draw.normal(0.7 + 0.05 * (name == "new"), 0.01, 6)
-        ends = [test_store.result(n, test=float(s), **member) for n, s in enumerate(scores, 1)]
+        ends = [
+            test_store.result(n, test=float(s), split=n * random, **member)
+            for n, s in enumerate(scores, 1)
+        ]
         test_store.write(folder, f"id{k}", ends, **{"config_hash": f"config-{name}", **about})
     return folder
+
+
+def test_random_splits_beside_the_datas_own_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if six seeds on the data's own split pass for one score, or for a random split."""
+    folder = _runs(tmp_path, [(name, "/d", "h", {}) for name in ("one", "two", "random")])
+    shown = comparing.shown(capsys, folder)
+    assert re.search(r"^one \(\S+\), two \(\S+\) have one split each; a test needs 3", shown, re.M)
+    assert "one, two on the data's own split, random on random splits: name models of" in shown
+    assert "on random splits" not in comparing.shown(capsys, folder, "one", "two")
 
 
 def test_models_have_one_name_on_all_data_sets(
@@ -234,3 +250,20 @@ def test_one_score_on_a_data_set_leaves_the_others() -> None:
     assert first.startswith("B is better than A on both")
     assert {pair.data_set for pair in found.study.pairs} == {"x", "z"}
     assert second.startswith("A has one score on y, 70.00; a test needs 3. It is above 0")
+
+
+@pytest.mark.parametrize("scale", [1, 100])
+def test_games_of_different_scales_have_a_chance_in_place_of_a_mean(scale: int) -> None:
+    """Dies if many games that all lean one way read as no difference, since they have no mean."""
+    noise = iter(np.random.default_rng(0).normal(size=120))
+    rows = [
+        {
+            "model": m,
+            "game": f"g{g}",
+            "seed": k,
+            "score": scale**g * (9 + (m == "B") + next(noise)),
+        }
+        for m, g, k in itertools.product("AB", range(3), range(20))
+    ]
+    *_, last = jaxeval.compare(rows).document().answer
+    assert last.startswith("On these data sets a run of B is better than one") == (scale > 1)

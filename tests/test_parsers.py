@@ -140,6 +140,7 @@ def test_numbers_are_checked_in_both_languages(
         ({"ignore": "a"}, "ignore: expected a list"),
         ({"column": ["model"]}, r"column: expected a dict, got \['model'\]"),
         ({"config": 3}, "config: expected a path or a dict, got 3"),
+        ({"config": ""}, "config: expected a path, not an empty one"),
         ({"changes": ["a"]}, "changes: expected key -> value"),
     ],
 )

@@ -148,7 +148,7 @@ def read_json(path: Path, labelled: bool = True) -> list[LabelledText]:
     """
     rows = list[tuple[int, str, Target]]()
     for line in text.lines(path):
-        with parsing(f"expected a JSON object {_EXPECTED}", path, line.number):
+        with parsing(f"expected a JSON object in each line, {_EXPECTED}", path, line.number):
             found = [
                 (line.number, tree["text"], target)
                 for tree in _flat(json.loads(line.text))

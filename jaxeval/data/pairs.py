@@ -202,7 +202,7 @@ def read_unlabelled(path: Path) -> list[LabelledPair]:
 
 def _read_snli(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[LabelledPair]:
     for line in text.lines(file):
-        expected = f"expected a JSON object with the texts {', '.join(keys)}"
+        expected = f"expected a JSON object in each line with the texts {', '.join(keys)}"
         with parsing(expected, file, line.number):
             tree = json.loads(line.text)
             texts = [tree[key] for key in keys]

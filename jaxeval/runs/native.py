@@ -95,9 +95,12 @@ def scores(everything: Sequence[MemberRow], source: str, layout: Layout) -> Scor
         other = records.describe(left_out)
         warnings.append(f"not compared, as their runs differ in more than seeds: {other}")
     by_config: dict[str, MemberRow] = {}  # a member of each model with one config
+    random, own = list[str](), list[str]()  # models by their splits
     for model in found.models:
         each = [data.models[model] for data in found.data_sets if model in data.models]
         rows = [members[row - 1] for row in sorted(r for m in each for r in m.rows[m.finished])]
+        if rows:
+            (random if any(row.split for row in rows) else own).append(model)
         if len({row.config_hash for row in rows}) == 1:
             by_config[model] = rows[0]
         elif rows:
@@ -108,6 +111,9 @@ def scores(everything: Sequence[MemberRow], source: str, layout: Layout) -> Scor
                 f"{model}: {count} of {len(rows)} never learned: dev {rows[0].metric} stayed 0, "
                 f"and {whose} test score is that of the last epoch"
             )
+    if random and own:
+        kinds = f"{listed(own)} on the data's own split, {listed(random)} on random splits"
+        warnings.append(f"{kinds}: name models of one kind to compare them")
     if len(found.models) == len(by_config) == 2:
         differ = records.difference(*by_config.values())
         notes += [f"{' and '.join(by_config)} differ in {differ}"] if differ else []

@@ -11,7 +11,7 @@ from jaxeval import errors, runs, tasks
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Member, Task
 from jaxeval.data.corpora import Source
-from jaxeval.errors import ConfigError, argument
+from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.population.member import Problem
 from jaxeval.tasks.kind import Kind
@@ -122,12 +122,6 @@ def read(
 
     Raises ConfigError, naming every wrong key.
     """
-    if data is not None and not str(data).strip():
-        named = argument("data")
-        raise ConfigError(
-            f"{named}: got {data!r}, an empty path (a shell variable that is not set?); expected "
-            f"a folder, a file or tfds:NAME, or no {named}"
-        )
     task = reading.tree_of(source, changes).get("task") or "tagging"
     in_file = isinstance(source, str | Path) and reading.tree_of(None, changes).get("task") is None
     cls = tasks.kind_of(task, f"{source}: " if in_file else "").Config

@@ -35,8 +35,8 @@ def _json(line: Any = None, **changes: Any) -> str:
 
 CASES = {
     "json": [
-        (_json('{"text": "a", '), ":2: expected a JSON object such as"),
-        (_json('"text label"'), ":2: expected a JSON object"),
+        (_json('{"text": "a", '), ":2: expected a JSON object in each line, such as"),
+        (_json('"text label"'), ":2: expected a JSON object in each line, such as"),
         (_json("[" * 99999), ":2: expected a JSON object"),
         (_json(text=3), ":2: .*text: found 3"),
         (_json(label=None), ":2: .*label: found null"),

@@ -97,7 +97,7 @@ def test_files_to_be_classified(tmp_path: Path) -> None:
     assert _unlabelled(settings, vocabulary, file)[0].targets == (Target(2, 5, ""),)
     plain = tmp_path / "new.txt"
     plain.write_text("so good\n\nZoë's\n")
-    with pytest.raises(DataError, match=r"new.txt:1: expected a JSON object such as .*target"):
+    with pytest.raises(DataError, match=r"new.txt:1: expected a JSON object in each .*target"):
         _unlabelled(settings, vocabulary, plain)
     file.write_text('{"text": "a bar"}\n')
     with pytest.raises(DataError, match="expected a target in every line"):

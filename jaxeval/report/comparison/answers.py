@@ -62,7 +62,10 @@ def _verdicts(study: Study) -> list[str]:
     against = [f"{p.a} and {p.b}{on(p.data_set)}" for p in every if p.against]
     if against and len(every) > 1:  # of one pair the verdict says it
         lines.append(f"Measures of location disagree: {text.few(against, between='; ')}.")
-    return [*lines[:1], *_beside(study), *lines[1:]]
+    design, over = study.run_design, ""
+    if design and design.across and not (design.across.one_scale or design.copies):
+        over = words.chance_over(study, design.across)  # there is no mean over data sets
+    return [*lines[:1], *_beside(study), *lines[1:], *[over] * bool(over)]
 
 
 def _doubtful(study: Study, design: RunDesign) -> Iterator[str]:
@@ -74,6 +77,7 @@ def _doubtful(study: Study, design: RunDesign) -> Iterator[str]:
         yield f"{text.unusable(lost, how)}{advice}."
     yield from design.collapsed
     scale, others = words.score_format(study), dict[str, list[str]]()
+    single = "one score" if design.averaged[1] < 2 else f"one {design.unit}"
     for one in design.copies:
         score, where = scale(one.score), on(one.data_set)
         beside = _beside_runs(study, design, one, scale)
@@ -81,11 +85,11 @@ def _doubtful(study: Study, design: RunDesign) -> Iterator[str]:
             gives = f"{one.model} scores {score} at every {design.unit}{where} ({one.count})"
             yield f"{gives}: this counts as one run and is not tested.{beside}"
         elif beside:
-            yield f"{one.model} has one score{where}, {score}; a test needs {FEWEST}.{beside}"
+            yield f"{one.model} has {single}{where}, {score}; a test needs {FEWEST}.{beside}"
         else:
             others.setdefault(one.model, []).append(f"{score}{where}")
     if others:
-        has = "have one score each" if len(others) > 1 else "has one score"
+        has = f"have {single} each" if len(others) > 1 else f"has {single}"
         if any(of[1:] for of in others.values()):
             has = f"{has.removesuffix(' each')} per {study.noun}"
         named = text.few([f"{model} ({text.few(of)})" for model, of in others.items()])
