@@ -82,7 +82,7 @@ def test_runs_items_and_both(tmp_path: Path, capsys: Shown) -> None:
         (of,) = (of for of in pair["over"] if of["over"] == over.split(","))
         assert pair["difference"] == of and of["sizes"]["runs"] == [4, 4]
     shown = _shown(capsys, folder, "--over", "runs", "--details")
-    assert "over other runs, these items" in shown and "says nothing of other runs" not in shown
+    assert "over other runs, these items" in shown and "says nothing about other runs" not in shown
     assert "Scored on different items" not in shown
     (tmp_path / "one").mkdir()
     single = models.runs(tmp_path / "one", {"a": 0.5, "b": 0.1}, runs=1)

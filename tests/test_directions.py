@@ -49,13 +49,13 @@ def test_runs_know_their_direction(capsys: pytest.CaptureFixture) -> None:
 @pytest.mark.parametrize(
     ("head", "cells", "said"),
     [
-        ("model,score,metric", ["nll"], "nll, of which lower is better"),
-        ("model,score,higher_is_better", ["False"], "score, of which lower is better"),
-        ("model,score,metric,higher_is_better", ["f1", "false"], "f1, of which lower"),
-        ("model,loss", [], "loss, of which lower is better"),
+        ("model,score,metric", ["nll"], "nll, for which lower is better"),
+        ("model,score,higher_is_better", ["False"], "score, for which lower is better"),
+        ("model,score,metric,higher_is_better", ["f1", "false"], "f1, for which lower"),
+        ("model,loss", [], "loss, for which lower is better"),
         ("model,loss,metric,higher_is_better", ["loss", "true"], None),
         ("model,nll,metric", ["accuracy"], None),
-        ("model,loss,metric", ["cosine"], "cosine, of which lower is better"),
+        ("model,loss,metric", ["cosine"], "cosine, for which lower is better"),
     ],
 )
 def test_sensitivity_reads_what_is_recorded(

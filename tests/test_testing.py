@@ -79,6 +79,6 @@ def test_missing_answers_are_no_proof(tmp_path: Path) -> None:
     testing.assert_better(holes, POOR, missing="zero")
     for name, values in {"x": GOOD[:180, 0], "y": POOR[:, 0]}.items():
         writing.lm_eval(tmp_path / name, "same", {"none": values.tolist()})
-    with pytest.raises(AssertionError, match=r"10 % of a's answers .* are lacking"):
+    with pytest.raises(AssertionError, match=r"10 % of a's answers .* are missing"):
         testing.assert_better(tmp_path / "x", tmp_path / "y")
     testing.assert_better(tmp_path / "x", tmp_path / "y", missing="drop")

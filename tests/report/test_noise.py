@@ -77,7 +77,7 @@ def test_whose_the_variance_is_mirrors() -> None:
 def test_what_to_train(plan: TrainingPlan, said: str) -> None:
     """Dies if another number is named."""
     found = _said(SCORES, plan).answer[1]
-    assert said in found and "of this study reach" not in found
+    assert said in found and "of this study already reach" not in found
 
 
 def test_a_study_that_is_precise_enough() -> None:
