@@ -250,3 +250,20 @@ def test_one_score_on_a_data_set_leaves_the_others() -> None:
     assert first.startswith("B is better than A on both")
     assert {pair.data_set for pair in found.study.pairs} == {"x", "z"}
     assert second.startswith("A has one score on y, 70.00; a test needs 3. It is above 0")
+
+
+@pytest.mark.parametrize("scale", [1, 100])
+def test_games_of_different_scales_have_a_chance_in_place_of_a_mean(scale: int) -> None:
+    """Dies if many games that all lean one way read as no difference, since they have no mean."""
+    noise = iter(np.random.default_rng(0).normal(size=120))
+    rows = [
+        {
+            "model": m,
+            "game": f"g{g}",
+            "seed": k,
+            "score": scale**g * (9 + (m == "B") + next(noise)),
+        }
+        for m, g, k in itertools.product("AB", range(3), range(20))
+    ]
+    *_, last = jaxeval.compare(rows).document().answer
+    assert last.startswith("On these data sets a run of B is better than one") == (scale > 1)

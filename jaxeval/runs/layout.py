@@ -22,7 +22,7 @@ _NAMES = {
         "estimator learner"
     ),
     "seed": "seed randomseed randomstate run rep repeat repetition cvrepeat replicate trial",
-    "split": "split fold kfold cv cvfold partition",
+    "split": "split fold kfold cv cvfold outerfold outersplit partition",
     "dataset": (
         "dataset corpus treebank task benchmark game problem language lang langpair languagepair "
         "lp domain env environment"

@@ -223,8 +223,8 @@ def plan(scores: RunScores, rules: Rules, families: Families, interval: Interval
         near = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
         for_ends = (max(abs(low), abs(high)), near)
         few, most = (_required(end, scores, rules, design, False) for end in for_ends)
-        both = min(few or required, required), None if most is None else max(most, required)
-        first, last = (n if n and n <= PowerPlan.MOST_REQUIRED else None for n in both)
+        few, most = min(few or required, required), None if most is None else max(most, required)
+        first, last = (n if n and n <= PowerPlan.MOST_REQUIRED else None for n in (few, most))
         ends = first, last
     return PowerPlan(least, seen, planned, required, ends)
 

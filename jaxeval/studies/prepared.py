@@ -146,7 +146,7 @@ def data_changes(task: str, data: str | Path | None) -> list[str]:
 
 
 class Loader:
-    """Prepares configs. Those with equal data share it; the last ones are remembered.
+    """Prepares configs. Data is read once; the last configs are remembered with their tasks.
 
     JAX reuses what it has traced only for the same task object.
     """

@@ -54,3 +54,12 @@ def test_tables_of_mlr3_and_of_the_best_epoch(tmp_path: Path) -> None:
     for name, said in (("max_test_acc", True), ("test_acc", False), ("best_dev_acc", False)):
         found = read(tmp_path, f"model,seed,{name}\nA,1,.5\nB,1,.6\n")
         assert ("if test scores chose the epochs" in " ".join(found.warnings)) is said
+
+
+def test_inner_folds_of_nested_cross_validation_are_no_runs(tmp_path: Path) -> None:
+    """Dies if 3 inner folds of 2 outer ones pass for 6 independent runs."""
+    rows = [f"{m},{o},{i},.{o}{i}" for m in "AB" for o in (1, 2) for i in (1, 2, 3)]
+    content = "\n".join(["model,outer_fold,inner_fold,acc", *rows])
+    with pytest.raises(DataError, match="rows 2 and 3 are both model A, split 1"):
+        read(tmp_path, content)
+    assert read(tmp_path, content, columns={"seed": "inner_fold"}).labels == ("seed", "split")

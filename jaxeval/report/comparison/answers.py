@@ -62,7 +62,10 @@ def _verdicts(study: Study) -> list[str]:
     against = [f"{p.a} and {p.b}{on(p.data_set)}" for p in every if p.against]
     if against and len(every) > 1:  # of one pair the verdict says it
         lines.append(f"Measures of location disagree: {text.few(against, between='; ')}.")
-    return [*lines[:1], *_beside(study), *lines[1:]]
+    design, over = study.run_design, ""
+    if design and design.across and not (design.across.one_scale or design.copies):
+        over = words.chance_over(study, design.across)  # there is no mean over data sets
+    return [*lines[:1], *_beside(study), *lines[1:], *[over] * bool(over)]
 
 
 def _doubtful(study: Study, design: RunDesign) -> Iterator[str]:

@@ -7,7 +7,7 @@ from jaxeval.report import scores, text
 from jaxeval.report.comparison import words
 from jaxeval.report.comparison.words import CHANCE, OVER, TESTS
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import Effect, Rules, describe, on
+from jaxeval.stats import Rules, describe, on
 from jaxeval.stats.boards import Board
 from jaxeval.stats.datasets import Across, Ranking
 from jaxeval.stats.pairs import FEW_DATA_SETS, Pair, RunScores
@@ -150,13 +150,7 @@ def chance(pair: Pair) -> str:
     who = f"A {runs.unit} of {pair.a} is better than one of {pair.b}"
     who = f"{pair.a} is better on a {runs.unit}" if runs.by_pairs else who
     worst = "; failed runs count as the worst" if runs.with_failed else ""
-    return f"{who} with probability {_probability(pair.effects[CHANCE])}{worst}."
-
-
-def _probability(effect: Effect) -> str:
-    """Formats a probability with its interval, if it has one."""
-    interval = f", {text.confidence(effect.interval)} {text.bounds(effect.interval)}"
-    return f"{effect.estimate:.2f}{'' if effect.interval.absent else interval}"
+    return f"{who} with probability {words.probability(pair.effects[CHANCE])}{worst}."
 
 
 def _spread(pair: Pair, scale: ScoreFormat) -> str:
@@ -239,12 +233,8 @@ def over_data_sets(study: Study, across: Across) -> Iterator[str]:
             yield _nemenyi(ranking)
     elif across.signed_rank is not None and not by_data_set:  # else the pair's own test
         yield f"{over} {_signed_rank(across, study)}."
-    if across.aggregates is not None and len(across.aggregates.improvement) == 1:
-        (((a, b), won),) = across.aggregates.improvement.items()
-        if won.estimate < 0.5:
-            (a, b), won = (b, a), words.reversed_chance(won)
-        chance = f"better than one of {b} with probability {_probability(won)}"
-        yield f"On these {study.noun}s a run of {a} is {chance}."
+    if said := words.chance_over(study, across):
+        yield said
     elif across.aggregates is not None and not across.one_scale:
         yield f"On these {study.noun}s scores are on different scales: see P(row better)."
 

@@ -8,6 +8,7 @@ from jaxeval.report import scores, text
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs import metrics
 from jaxeval.stats import Effect, describe, gaps, hypotheses
+from jaxeval.stats.datasets import Across
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import Pair
@@ -211,3 +212,21 @@ def signature(study: Study) -> str:
             f"resamples {rules.resamples}, seed {rules.seed}",
         ]
     return " | ".join([text.versions(), *parts])
+
+
+def probability(effect: Effect) -> str:
+    """Formats a probability with its interval, if it has one."""
+    interval = f", {text.confidence(effect.interval)} {text.bounds(effect.interval)}"
+    return f"{effect.estimate:.2f}{'' if effect.interval.absent else interval}"
+
+
+def chance_over(study: Study, across: Across) -> str:
+    """States which of two models has the better runs over all data sets; "" of more models."""
+    chances = across.aggregates.improvement if across.aggregates else {}
+    if len(chances) != 1:
+        return ""
+    (((a, b), won),) = chances.items()
+    if won.estimate < 0.5:
+        (a, b), won = (b, a), reversed_chance(won)
+    better = f"a run of {a} is better than one of {b} with probability {probability(won)}"
+    return f"On these {study.noun}s {better}."
