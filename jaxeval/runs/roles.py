@@ -102,7 +102,10 @@ def _score_candidates(table: Columns, layout: Layout) -> list[str]:
     named = [*filter(is_metric, free)]
     numbers = named or [n for n in free if len(known_numbers(table.values[n]))]
     losses = (name for name in table.values if name not in taken and words_of(name) == ("loss",))
-    return metrics.sort_scores(numbers or losses)
+    if not (numbers := numbers or [*losses]):
+        for name in free:
+            normal.refuse_notation(table.values[name][0], name, table.rows[0], table.source)
+    return metrics.sort_scores(numbers)
 
 
 def _no_score(candidates: Sequence[str]) -> str:
