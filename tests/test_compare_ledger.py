@@ -203,6 +203,6 @@ def test_another_file_is_no_ledger(tmp_path: Path, content: str) -> None:
     for path in (ledger, tmp_path):
         with pytest.raises(ConfigError, match=f"{path}: not a ledger of comparisons"):
             comparing.main(*words, path)
-    with pytest.raises(ConfigError, match="--ledger: expected the name of a file"):
+    with pytest.raises(ConfigError, match="--ledger: expected a path, not an empty one"):
         comparing.main(*words, "")
     assert ledger.read_text() == content
