@@ -67,5 +67,5 @@ def test_inner_folds_of_nested_cross_validation_are_no_runs(tmp_path: Path) -> N
 
 def test_means_of_a_paper_are_named_as_such(tmp_path: Path) -> None:
     """Dies if a pasted table of means and spreads has no score, and no word on why."""
-    with pytest.raises(DataError, match=r"column CoLA: '83\.4 ± 0\.3'; expected the score of each"):
+    with pytest.raises(DataError, match=r"column CoLA: '83\.4 ± 0\.3'; expected the score"):
         read(tmp_path, "model,CoLA,SST-2\nbert,83.4 ± 0.3,92.1 ± 0.2\n")
