@@ -161,7 +161,7 @@ class Parameter(NamedTuple):
             of_text += " or a dict" if Mapping in self.classes else ""
             names = {bool: "True or False", dict: "a dict", list: "a list"}
             raise ValueError(of_text if self.variadic else names.get(self.kind, of_text))
-        if os.PathLike in self.classes and value == "":
+        if os.PathLike in self.classes and isinstance(value, str) and not value:
             raise ValueError("a path, not an empty one (a shell variable that is not set?)")
         return value
 
