@@ -101,7 +101,8 @@ def _compared(
         if items is None or any(pair.looks > 1 for pair in (*found.pairs, *found.overall)):
             single = by_item = None
         else:
-            single, runs = single_models.compare(items, rules, control), _several_runs(items)
+            single = single_models.compare(items, rules, control)
+            runs = _several_runs(items)
             enough = runs.data_sets and len(items.models) > 1
             by_item = _over_items(runs, rules) if enough else None
     return Comparison(found, single=single, items=by_item)

@@ -59,7 +59,8 @@ def vectors_judge(
     """
     from jaxeval.vectors import short_names
 
-    named, corpora = short_names(files, "vectors"), _corpora(data)
+    named = short_names(files, "vectors")
+    corpora = _corpora(data)
     against = None if baseline is None else _baseline(str(baseline), named)
     own = _task_changes(changes, corpora)
     launcher = launchers.prepare(launch)
@@ -127,7 +128,8 @@ def plan(
     from jaxeval.config import reading
     from jaxeval.studies import cohorts, prepared, running
 
-    loader, groups = studies.Session().loader, []
+    loader = studies.Session().loader
+    groups = []
     for (task, corpus), mode in itertools.product(corpora.items(), modes):
         trials = []
         for name, path in named.items():
@@ -174,9 +176,12 @@ def _judged(
     from jaxeval.stats import judgement
 
     by_key = {(of.experiment, of.seed, of.split, of.repeat, of.hparams): of for of in rows}
-    metrics, coverage, trainings = dict[str, str](), dict[tuple[str, str], Any](), []
+    metrics: dict[str, str] = {}
+    coverage: dict[tuple[str, str], Any] = {}
+    trainings = []
     for entry in entries:
-        row, labels = by_key[entry.key], entry.trial.labels
+        row = by_key[entry.key]
+        labels = entry.trial.labels
         metrics[labels["task"]] = entry.record.metric
         facts = entry.prepared.data.findings.facts
         coverage[labels["vectors"], labels["task"]] = facts["vectors"]

@@ -205,7 +205,8 @@ def mirror(
     from jaxeval.runs import following
 
     target = f"{to} at {at}" if at else to
-    then, passing = "; the same command continues from there", (JaxevalError, ModuleNotFoundError)
+    then = "; the same command continues from there"
+    passing = (JaxevalError, ModuleNotFoundError)
     try:
         with (
             contextlib.closing(following.Following(runs)) as followed,

@@ -166,7 +166,8 @@ def neighbourhood(
         check=lambda known: metrics.refuse_points("within", within or 0.0, known[0].record.unit),
         quiet=quiet,
     )
-    first, scored = rows[0], [getattr(row, part) for row in rows]
+    first = rows[0]
+    scored = [getattr(row, part) for row in rows]
     near = first.margin if within is None else within
     found = _describe(scored, drawn, near, first.higher_is_better)
     shown = {"unit": first.unit, "ranges": ranges, **found}
@@ -183,10 +184,12 @@ def _choose_ranges(
         if h.marker.range is not None and not (h.marker.range.log and h.value == 0)
     }
     for name, words in asked.items():
-        named, parts = argument("range", {name: words}), words.split(":")
+        named = argument("range", {name: words})
+        parts = words.split(":")
         if name not in traced:
             raise ConfigError(f"{named}: expected one of {', '.join(traced)}")
-        limits, log = traced[name].marker.limits, parts[2:] == ["log"]
+        limits = traced[name].marker.limits
+        log = parts[2:] == ["log"]
         try:
             low, high = map(float, parts[:2])
         except ValueError:
@@ -240,7 +243,8 @@ def _describe(
     worst, best = ends if higher_is_better else ends[::-1]
     # .9 - .89 is above .01: differences that single precision does not tell apart are equal
     slack = np.finfo(np.float32).eps * np.maximum(np.abs(values), abs(best))
-    near, others = int(np.sum(np.abs(values - best) <= within + slack)) - 1, len(scores) - 1
+    near = int(np.sum(np.abs(values - best) <= within + slack)) - 1
+    others = len(scores) - 1
     interval = stats.binomtest(near, others).proportion_ci(method="wilson")
     return {
         "settings": len(scores),

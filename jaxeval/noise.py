@@ -86,7 +86,7 @@ def noise(
     rows = observe.train(trials, Path(out), check=check, launcher=launcher, quiet=quiet)
     first = rows[0]
     parts: dict[str, variances.Nested | CrossedStudy] = {}
-    left_out = list[str]()
+    left_out: list[str] = []
     for part in ("dev", "test"):
         cells = [(row.split, row.seed, getattr(row, part)) for row in rows]
         if crossed:

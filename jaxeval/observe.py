@@ -151,7 +151,8 @@ class _Signals:
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """Handles a signal."""
-        first, self.caught = self.caught is None, self.caught or number
+        first = self.caught is None
+        self.caught = self.caught or number
         if first and self.wait:
             os.write(2, _SIGNALS[signal.Signals(number)])
             return

@@ -51,9 +51,12 @@ class _OptionsCompared(Result):
             yield f"{head}{self.option} {best.value} {wins}, {better}."
 
     def _blocks(self) -> Iterator[Block]:
-        rows, lines, tests = [], list[str](), 0
+        rows = []
+        lines: list[str] = []
+        tests = 0
         for group in self.groups:
-            name, whole = _name(group), group.friedman
+            name = _name(group)
+            whole = group.friedman
             for of in group.options:
                 gap = "" if of.median_difference is None else f"{of.median_difference:+.4f}"
                 spread = "-" if of.sd is None else f"{of.sd:.4f}"

@@ -32,7 +32,9 @@ def main(name: str, commands: Commands, words: Sequence[str]) -> int:
       The exit code.
     """
     if words[:1] and words[0] in commands:
-        name, function, words = f"{name} {words[0]}", commands[words[0]], words[1:]
+        name = f"{name} {words[0]}"
+        function = commands[words[0]]
+        words = words[1:]
     elif "" in commands:
         function = commands[""]
         near = errors.meant(words[0], commands) if words else ""
@@ -110,7 +112,8 @@ def _add(parser: argparse.ArgumentParser, parameter: Parameter, about: str) -> N
         if isinstance(default, int | float | str) and default != "" and not several:
             shown = f"{default:g}" if kind is float else default
             options["help"] += f" (default: {shown})"
-    flag, needed = f"--{name.replace('_', '-')}", parameter.required
+    flag = f"--{name.replace('_', '-')}"
+    needed = parameter.required
     parser.add_argument(flag, required=needed, **options)
 
 
@@ -159,7 +162,8 @@ def _arguments(function: _Verb, args: Mapping[str, Any]) -> tuple[list[object], 
     positional: list[object] = []
     for parameter in parameters.describe(function):
         if parameter.variadic:
-            positional, named = [*named.values(), *args[parameter.name]], {}
+            positional = [*named.values(), *args[parameter.name]]
+            named = {}
         elif not parameter.python_only:
             named[parameter.name] = parameter.of_words(args[parameter.name])
     return positional, named

@@ -144,7 +144,8 @@ class Planned(Result):
         return Document([*self._answer()], [*self._blocks()], notes, title="Plan")
 
     def _answer(self) -> Iterator[str]:
-        best, difference = self.plan.cheapest, f"{self.plan.difference:g}"
+        best = self.plan.cheapest
+        difference = f"{self.plan.difference:g}"
         if best is None:
             yield "No design that was tried suffices: add runs, or plan for a larger difference."
         elif self.pilot is None:
@@ -188,7 +189,8 @@ class Planned(Result):
             yield f"Fewer than {FEW_CLUSTERS} items tell little about others."
 
     def _sd(self, name: str) -> str:
-        value, pilot = getattr(self.spread, name) ** 0.5, self.pilot
+        value = getattr(self.spread, name) ** 0.5
+        pilot = self.pilot
         if pilot is None:
             return f"{value:.3g}"
         runs, samples = pilot.size.runs, pilot.size.samples

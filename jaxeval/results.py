@@ -192,7 +192,8 @@ def runs_export(runs: str | Path, *, curves: bool = False, to: str | Path = "-")
     rows: Sequence[tuple] = store.load_curves(runs) if curves else ()
     if not curves:
         members = native.columns(store.load(runs), str(runs)).values
-        names, rows = [*members], [*zip(*members.values(), strict=True)]
+        names = [*members]
+        rows = [*zip(*members.values(), strict=True)]
     if not to.endswith(".parquet"):
         stream = io.StringIO()  # whole or not at all
         csv.writer(stream, lineterminator="\n").writerows([names, *rows])

@@ -209,7 +209,7 @@ def _from_sequences(given: Sequence[Any], paired: bool, layout: Layout) -> Score
         raise ConfigError("compare: expected sequences of scores, runs, or a table first")
     named = given[0] if len(given) == 1 and isinstance(given[0], Mapping) else None
     by_name = named or dict(zip(string.ascii_uppercase, given, strict=False))
-    scores = dict[str, np.ndarray]()
+    scores: dict[str, np.ndarray] = {}
     for name, values in ((str(name), values) for name, values in by_name.items()):
         try:
             numbers = stats.floats(values, "expected numbers")

@@ -32,7 +32,8 @@ class StateFile:
             return None
         with self.parsing():
             tree = json.loads(self.path.read_text(encoding="utf-8"))
-            known, body = {part: dict(tree[part]) for part in self.head}, tree["state"]
+            known = {part: dict(tree[part]) for part in self.head}
+            body = tree["state"]
         for part, mine in self.head.items():
             for key in mine:
                 self._refuse_other(key, mine[key], known[part].get(key))

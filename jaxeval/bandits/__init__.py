@@ -46,7 +46,8 @@ def rule(
     `delta` None is .05, or none for a non-adaptive rule with a budget. `default_batch` holds if
     `batch` is None and the rule has batches. ConfigError if arguments do not go together.
     """
-    said, in_rounds = argument("rule", name), name in ("non-adaptive", "sequential-halving")
+    said = argument("rule", name)
+    in_rounds = name in ("non-adaptive", "sequential-halving")
     if in_rounds and batch is not None:
         raise ConfigError(f"{said}: takes no {argument('batch')}: a round is a batch")
     if name == "sequential-halving" and (budget is None or delta is not None):
@@ -120,7 +121,8 @@ class Settle(Rule):
 
         With wins that is a base without any score: failures are lost pairs.
         """
-        following, (base, _) = self.looks(state) + 1, state.models
+        following = self.looks(state) + 1
+        base, _ = state.models
         if self.statistic == "wins":
             first = self._first(state, base)
             broken = len(first) >= FIRST_LOOK and not np.isfinite(first).any()
@@ -144,7 +146,9 @@ class Settle(Rule):
         Raises:
           RunError: the base failed before anything was settled.
         """
-        seen, stopped, (base, _) = self.seen(state), self.stopped(state), state.models
+        seen = self.seen(state)
+        stopped = self.stopped(state)
+        base, _ = state.models
         constant = len(seen[1]) >= FIRST_LOOK and not any(map(stats.varies, seen))
         verdict: Verdict = "constant" if constant else self.settled(state).verdict
         if base in stopped and (verdict == "undecided" or self.statistic == "wins"):
@@ -190,7 +194,8 @@ def _settled(rule: Settle, base: tuple[float, ...], candidate: tuple[float, ...]
 
 def _gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Returns first - second [n]; 0 where both failed, infinite where one did."""
-    differences, whole = np.zeros(len(first)), np.isfinite(first) & np.isfinite(second)
+    differences = np.zeros(len(first))
+    whole = np.isfinite(first) & np.isfinite(second)
     differences[whole] = stats.gaps(first[whole], second[whole])
     one = np.isfinite(first) != np.isfinite(second)
     differences[one] = np.where(np.isfinite(first[one]), np.inf, -np.inf)

@@ -80,12 +80,16 @@ class Command:
             raise ConfigError(f"command: {template!r} cannot be split ({error})") from None
         if not self._words:
             raise ConfigError("command: expected a program and its arguments, got nothing")
-        self.template, self.folder, program = template, Path(folder), self._words[0]
+        self.template = template
+        self.folder = Path(folder)
+        program = self._words[0]
         path = os.path.join(self.folder, program)  # not a Path, which would drop "./"
         found = shutil.which(path if "/" in program else program)
         if found is None and "{" not in program:
             raise ConfigError(f"command: {program}: no such program")
-        self._names, self._limit, self.field = frozenset(names), limit, field
+        self._names = frozenset(names)
+        self._limit = limit
+        self.field = field
         self.pattern = None if pattern is None else _compiled(pattern)
         self._lock = threading.Lock()
         self._processes: set[subprocess.Popen] = set()
@@ -184,7 +188,9 @@ def _output(process: subprocess.Popen, report: Report | None) -> str:
 
 def _lines(process: subprocess.Popen) -> Iterator[str]:
     """Yields lines of output until it closes; soon after the end even if a child keeps it open."""
-    pipe, rest, last = cast(IO[bytes], process.stdout), b"", math.inf
+    pipe = cast(IO[bytes], process.stdout)
+    rest = b""
+    last = math.inf
     with selectors.DefaultSelector() as readable:
         readable.register(pipe, selectors.EVENT_READ)
         while time.monotonic() < last:

@@ -79,8 +79,10 @@ class Confident(Rule):
     def proposed(self, state: State) -> tuple[str, ...]:
         """Returns the required evaluations first; then fills the free slots of the batch."""
         pending = np.array([len(state.pending[model]) for model in state.alive])
-        moments, under_way = self.moments(state), int(pending.sum())
-        counts, required = moments.counts.astype(int), self.required(moments).astype(int)
+        moments = self.moments(state)
+        under_way = int(pending.sum())
+        counts = moments.counts.astype(int)
+        required = self.required(moments).astype(int)
         left = math.inf if self.budget is None else self.budget - state.evaluations - under_way
         lacking = np.maximum(required - counts - pending, 0)
         if lacking.any():

@@ -75,7 +75,8 @@ class Moments(NamedTuple):
         T scores.
         """
         counts, _, variances = self
-        varies, borrows = variances > 0, ~self.has_spread & self.judged
+        varies = variances > 0
+        borrows = ~self.has_spread & self.judged
         if not borrows.any():
             return self
         squares = np.sum(np.where(varies, counts * variances, 0.0), axis=-1, keepdims=True)
@@ -120,7 +121,9 @@ def probability_of_best(
     nu = np.where(scale > least, nu, nu.max(axis=1, keepdims=True))  # equal points stay equal
     centred = m - m[:, :1]  # so that a panel is never lost to rounding
     edges = _edges(centred, scale, nu)
-    panels, best, row = np.sum(edges[:, 1:] > edges[:, :-1], axis=1), np.empty(m.shape), 0
+    panels = np.sum(edges[:, 1:] > edges[:, :-1], axis=1)
+    best = np.empty(m.shape)
+    row = 0
     while row < len(m):
         size = m.shape[1] * panels[row] * len(_NODES)
         part = slice(row, row + max(1, _AT_ONCE // size))
@@ -149,7 +152,8 @@ def _edges(m: np.ndarray, scale: np.ndarray, nu: np.ndarray) -> np.ndarray:
 
 def _antiderivative() -> np.ndarray:
     """Returns the matrix [K, K] from values at the nodes to integrals from -1 to each node."""
-    legendre, degrees = np.polynomial.legendre, np.eye(len(_NODES))
+    legendre = np.polynomial.legendre
+    degrees = np.eye(len(_NODES))
     upto = [legendre.legval(_NODES, legendre.legint(c, lbnd=-1)) for c in degrees]
     inverse: np.ndarray = np.linalg.inv(legendre.legvander(_NODES, len(_NODES) - 1))
     return np.stack(upto, axis=1) @ inverse
@@ -162,7 +166,8 @@ def _integrate(edges: np.ndarray, m: np.ndarray, scale: np.ndarray, nu: np.ndarr
     """Computes the probabilities [R, N]; the distribution functions are integrated densities."""
     from scipy import special
 
-    middle, half = (edges[:, 1:] + edges[:, :-1]) / 2, np.diff(edges) / 2
+    middle = (edges[:, 1:] + edges[:, :-1]) / 2
+    half = np.diff(edges) / 2
     x = (middle[..., None] + half[..., None] * _NODES)[:, None]  # [R, 1, P, K]
     mass = _density(x, m, scale, nu, half)  # [R, N, P, K]
     panels = _over_nodes(mass, _WEIGHTS)
@@ -171,7 +176,8 @@ def _integrate(edges: np.ndarray, m: np.ndarray, scale: np.ndarray, nu: np.ndarr
     below = _over_nodes(mass, _UPTO.T)
     below += before[..., None]
     np.clip(below, 0.0, 1.0, out=below)
-    left, right = np.cumprod(below, axis=1), np.cumprod(below[:, ::-1], axis=1)[:, ::-1]
+    left = np.cumprod(below, axis=1)
+    right = np.cumprod(below[:, ::-1], axis=1)[:, ::-1]
     weighted = np.ones_like(below)  # prod_{j != i} F_j without division
     weighted[:, 1:] = left[:, :-1]
     weighted[:, :-1] *= right[:, 1:]

@@ -137,7 +137,8 @@ class Rule(abc.ABC):
     def begin(self, models: Sequence[str]) -> State:
         """Begins a selection; ConfigError if the budget does not cover the first evaluations."""
         state = State.begin(models)
-        least, budget = self.least(len(models)), getattr(self, "budget", None)
+        least = self.least(len(models))
+        budget = getattr(self, "budget", None)
         if budget is not None and budget < least:
             named = argument("budget")
             raise ConfigError(f"{named}: {len(models)} models need at least {least}, got {budget}")
@@ -261,7 +262,9 @@ class SequentialHalving(Rule):
         Returns its survivors that are alive, the evaluations of each at its end, whether it is the
         last and complete, and the ties at all cuts. Dropped models leave where they stopped.
         """
-        survivors, alive, target = [*state.models], {*state.alive}, 0
+        survivors = [*state.models]
+        alive = {*state.alive}
+        target = 0
         ties: list[_Tie] = []
         while True:
             target += self._share(len(survivors), len(state.models))

@@ -60,7 +60,9 @@ def run(
       retries: how often a failed job is tried again.
       stop: ends the evaluations that still run at the end.
     """
-    waiting, running, failures = deque[Job](), dict[futures.Future, Job](), Counter[Job]()
+    waiting = deque[Job]()
+    running: dict[futures.Future, Job] = {}
+    failures = Counter[Job]()
     with contextlib.ExitStack() as ending:
         pool = futures.ThreadPoolExecutor(workers)
         ending.callback(pool.shutdown, cancel_futures=True)
@@ -136,7 +138,7 @@ class Selecting(Proposer[Evaluated]):
         """Returns what the rule asks for, which is under way from now on."""
         if self.rule.answer(self.state) is not None:
             return None
-        jobs = list[Job]()
+        jobs: list[Job] = []
         for model in self.rule.ask(self.state):
             self.state, number = self.state.start(model)
             jobs.append((model, number))

@@ -146,7 +146,8 @@ def traced(settings: object, prefix: str = "") -> dict[str, Hyperparameter]:
     found: dict[str, Hyperparameter] = {}
     for key, value, marker in _marked(settings):
         if isinstance(marker, Traced):
-            name, number = marker.name or key, marker.neutral if value is None else float(value)
+            name = marker.name or key
+            number = marker.neutral if value is None else float(value)
             if number is not None:
                 found[name] = Hyperparameter(name, prefix + key, number, marker)
         elif isinstance(marker, TracedTable):

@@ -224,7 +224,9 @@ def read_toml(name: str | Path, what: str = "config") -> dict[str, object]:
 def _explain(cls: type, error: ErrorDetails) -> str:
     """Returns one line for one of pydantic's errors."""
     path = [str(part) for part in error["loc"]]
-    key, kind, message = ".".join(path) or "config", error["type"], error["msg"]
+    key = ".".join(path) or "config"
+    kind = error["type"]
+    message = error["msg"]
     if kind in ("unexpected_keyword_argument", "extra_forbidden"):
         return unknown(cls, path)
     message = message.removeprefix("Value error, ")

@@ -88,7 +88,8 @@ def to_buckets(
     lengths = [max(map(len, row)) for row in zip(*sequences.values(), strict=True)]
     targets = [1] * len(lengths) if targets is None else targets
     shapes = choose_shapes(lengths, targets, batch_size, most)
-    rows, columns = _assign(lengths, targets, shapes), []
+    rows = _assign(lengths, targets, shapes)
+    columns = []
     if trained is not None:
         rows = _evaluate_together(rows, shapes, trained)
     for inside, shape in zip(rows, shapes, strict=True):
@@ -124,7 +125,8 @@ def choose_shapes(
             inside = sizes[(numbers >= values[first]) & (numbers <= number)]
             for cost, shapes in _best_shapes(inside, batch_size, most, shape_cost, number):
                 for before, own in best[first].values():
-                    total, count = before + cost, len(own) + len(shapes)
+                    total = before + cost
+                    count = len(own) + len(shapes)
                     if count <= most and total < costs.get(count, (np.inf, []))[0]:
                         costs[count] = total, [*own, *shapes]
         best.append(costs)
@@ -144,13 +146,15 @@ def _best_shapes(
     rows = -(-(upto[None] - upto[:, None]) // batch_size) * batch_size
     cost = rows * np.concatenate([[0.0], values])[None] * targets + shape_cost
     cost[np.tril_indices(len(upto))] = np.inf
-    least, chosen = np.where(upto > 0, np.inf, 0.0), []
+    least = np.where(upto > 0, np.inf, 0.0)
+    chosen = []
     cuts: list[np.ndarray] = []  # of each number of buckets: where the last one begins
     for _ in range(min(most, len(values))):
         total = least[:, None] + cost
         cuts.append(np.argmin(total, axis=0))
         least = np.min(total, axis=0)
-        widths, end = [], len(values)
+        widths = []
+        end = len(values)
         for cut in reversed(cuts):
             widths.append(int(values[end - 1]))
             end = int(cut[end])
@@ -162,7 +166,8 @@ def _assign(
     lengths: Sequence[int], targets: Sequence[int], shapes: Sequence[Shape]
 ) -> list[np.ndarray]:
     """Returns the rows of each bucket: fewest targets first, then the narrowest fitting shape."""
-    sizes, limits = np.asarray(lengths), sorted({shape.targets for shape in shapes})
+    sizes = np.asarray(lengths)
+    limits = sorted({shape.targets for shape in shapes})
     limit = np.searchsorted(limits, np.asarray(targets))
     assigned = []
     for number, most in enumerate(limits):

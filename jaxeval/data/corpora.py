@@ -246,7 +246,8 @@ def repeats(parts: Mapping[str, Sequence[Hashable]], path: str | None, items: st
 
 def unseen(symbols: Mapping[str, Counter[str]]) -> tuple[dict[str, Json], list[str]]:
     """Returns how many symbols (part -> frequency) train lacks, as plain data and as lines."""
-    facts, lines = dict[str, Json](), []
+    facts: dict[str, Json] = {}
+    lines = []
     for part, counts in symbols.items():
         lacking = Counter({s: n for s, n in counts.items() if s not in symbols["train"]})
         if not lacking:

@@ -48,7 +48,8 @@ def sentences(
     seed: int = 1, train: int = 1000, dev: int = 300, test: int = 500
 ) -> dict[str, list[Sentence]]:
     """Returns train, dev and test sentences with BIO tags of PER, LOC and ORG."""
-    known, parts = _lexicon(np.random.default_rng([seed, 0])), {}
+    known = _lexicon(np.random.default_rng([seed, 0]))
+    parts = {}
     for number, (part, size) in enumerate(zip(splits.PARTS, (train, dev, test), strict=True)):
         fresh = _lexicon(np.random.default_rng([seed, 1 + number]))
         generator = np.random.default_rng([seed, 10 + number])
@@ -288,10 +289,12 @@ def _pair(draw: _Generator) -> _Pair:
     likes = bool(draw.random() < 0.75)
     second = other if label == "neutral" else first
     same = bool(draw.integers(2)) if label == "neutral" else label == "entailment"
-    premise, hypothesis = _judge(draw, first, likes), _judge(draw, second, likes == same)
+    premise = _judge(draw, first, likes)
+    hypothesis = _judge(draw, second, likes == same)
     return premise, hypothesis, label
 
 
 def _judge(draw: _Generator, dish: str, like: bool) -> tuple[str, ...]:
-    frame, word = str(draw.choice(_FRAMES)), str(draw.choice(_WORDS[like]))
+    frame = str(draw.choice(_FRAMES))
+    word = str(draw.choice(_WORDS[like]))
     return tuple(frame.format(dish=dish, word=word).split())

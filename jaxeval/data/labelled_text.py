@@ -146,7 +146,7 @@ def read_json(path: Path, labelled: bool = True) -> list[LabelledText]:
     no such JSON, or has no label if it must be `labelled`; an empty text; a target that is not in
     its text; lines with and without targets.
     """
-    rows = list[tuple[int, str, Target]]()
+    rows: list[tuple[int, str, Target]] = []
     for line in text.lines(path):
         with parsing(f"expected a JSON object in each line, {_EXPECTED}", path, line.number):
             found = [
@@ -198,7 +198,9 @@ def _json_targets(tree: Mapping[str, Any], labelled: bool) -> list[Target]:
     }
     for key in (key for key, is_right in right.items() if not is_right):
         raise ValueError(f"{key}: found {json.dumps(tree.get(key))[:40]}")
-    name, spans, where = str(label).strip() if is_label else "", [(0, 0)], "its text"
+    name = str(label).strip() if is_label else ""
+    spans = [(0, 0)]
+    where = "its text"
     if span is not None:
         named = content[slice(*span)]
         where = f"characters {span[0]} to {span[1]} of {len(content)}"
@@ -266,7 +268,9 @@ def _terms(sentence: Element, content: str) -> Iterator[Target]:
 
 def _sentences(path: str | Path) -> Iterator[tuple[Element, int]]:
     """Returns the sentence elements with their lines."""
-    builder, lines, parser = TreeBuilder(), dict[Element, int](), expat.ParserCreate()
+    builder = TreeBuilder()
+    lines: dict[Element, int] = {}
+    parser = expat.ParserCreate()
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         lines[builder.start(tag, attributes)] = parser.CurrentLineNumber

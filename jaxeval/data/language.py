@@ -121,8 +121,10 @@ def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
 def lay_out(read: Text, settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
     """Returns the text with windows for so many streams; train rows only count steps."""
     steps = settings.steps_per_epoch * batch
-    start, length = [np.zeros(steps, np.int32)], [np.full(steps, settings.window, np.int32)]
-    ends, offset = [0, steps], read.tokens["train"] + 1
+    start = [np.zeros(steps, np.int32)]
+    length = [np.full(steps, settings.window, np.int32)]
+    ends = [0, steps]
+    offset = read.tokens["train"] + 1
     for part in splits.PARTS[1:]:
         first, size = _windows(read.tokens[part], settings.window, evaluation_batch)
         start.append(first + offset)

@@ -137,7 +137,8 @@ def _read(source: _PairSource) -> tuple[_Parts, Mapping[str, str | Path], list[s
         made = {part: [LabelledPair(*pair) for pair in own] for part, own in drawn.items()}
         return made, dict.fromkeys(splits.PARTS, "generated corpus"), []
     found = text.find_parts(source, "data.source", alone=True)
-    parts, remarks = dict[str, list[LabelledPair]](), list[str]()
+    parts: dict[str, list[LabelledPair]] = {}
+    remarks: list[str] = []
     for part, file in found.items():
         named = text.detect_format(file, source.format, _SUFFIXES, _READERS)
         pairs = [*_READERS[named](file)]
@@ -163,11 +164,13 @@ def _deal(source: _PairSource, pairs: Sequence[LabelledPair]) -> dict[str, list[
     VecEval calls `random.Random(137).shuffle`, which in Python 2 draws int(random() (i + 1)) for
     i = n - 1 ... 1; Python 3 has another `shuffle`. Raises DataError if a part would be empty.
     """
-    order, generator = [*pairs], random.Random(source.seed)
+    order = [*pairs]
+    generator = random.Random(source.seed)
     for i in range(len(order) - 1, 0, -1):
         j = int(generator.random() * (i + 1))
         order[i], order[j] = order[j], order[i]
-    test, rest = order[: source.test_pairs], order[source.test_pairs :]
+    test = order[: source.test_pairs]
+    rest = order[source.test_pairs :]
     count = int(source.dev_fraction * len(rest))
     if not count:
         draws = f"{source.test_pairs:,} for test and a fraction of {source.dev_fraction:g} for dev"

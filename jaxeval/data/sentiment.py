@@ -96,7 +96,8 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
     forms, table, findings = word_table.build(settings, of_words)
     by_part = {part: _rows(settings, own) for part, own in parts.items()}
     rows = [row for part in splits.PARTS for row in by_part[part]]
-    in_words, targets = {"forms": [row.words for row in rows]}, _most_targets(rows)
+    in_words = {"forms": [row.words for row in rows]}
+    targets = _most_targets(rows)
     bucketed = buckets.words_to_buckets(in_words, forms, batch_size, settings, targets)
     _add_targets(bucketed, rows, labels)
     groups = splits.collect(
@@ -248,7 +249,8 @@ def read_unlabelled(
     target, or without one, other than the classifier was trained on (`targeted`); tabs in other
     files; `labels` in place of texts.
     """
-    suffix, read = text.suffix(path), list[LabelledText]()
+    suffix = text.suffix(path)
+    read: list[LabelledText] = []
     named = SUFFIXES.get(suffix)
     if targeted or named not in (None, "tsv"):
         if named in ("semeval", "three_line"):
@@ -291,7 +293,8 @@ def encode(
     """
     split = labelled_text.tokenise({"": texts}, vocabulary.tokenised, {"": file})
     rows = _rows(settings, split[""])
-    in_words, targets = {"forms": [row.words for row in rows]}, _most_targets(rows)
+    in_words = {"forms": [row.words for row in rows]}
+    targets = _most_targets(rows)
     _, encoded = buckets.encode(vocabulary, in_words, batch, settings, targets)
     _add_targets(encoded[1], rows, vocabulary.labels)
     return rows, encoded

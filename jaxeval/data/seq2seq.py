@@ -162,7 +162,8 @@ def build(settings: Seq2SeqData, batch_size: int) -> SequenceCorpus:
         "target": [vocabularies.encode_target(pair) for pair in pairs],
     }
     rows, _, columns = buckets.to_buckets(numbers, batch_size, settings.max_widths, tight=True)
-    unseen, remarks = {}, list[str]()
+    unseen = {}
+    remarks: list[str] = []
     warnings = corpora.repeats(parts, settings.path, "pairs")
     for side in SequencePair._fields:
         counts = {
@@ -221,7 +222,8 @@ def _read(settings: Seq2SeqData) -> dict[str, list[SequencePair]]:
     if not settings.path:
         named = argument("data", "PATH")
         raise ConfigError(f"data: sequence to sequence needs pairs; {named}, or data.path")
-    columns, parts = {**settings.columns, "target": settings.target_column}, {}
+    columns = {**settings.columns, "target": settings.target_column}
+    parts = {}
     for part, file in text.find_parts(settings, "data").items():
         first = settings.train_items if part == "train" else None
         lines = itertools.islice(text.lines(file), first)

@@ -204,7 +204,8 @@ def _most_rows(groups: Groups, dev: float, test: float) -> np.ndarray:
     upto = np.pad(upto, ((0, 0), (1, 0)))
     most = np.zeros((len(PARTS), len(rows)), np.int64)
     # first item of each different block, and the one after its last
-    ends, starts = np.array([*before, *before + total, 2 * total]), np.arange(total)
+    ends = np.array([*before, *before + total, 2 * total])
+    starts = np.arange(total)
     moved = (ends[np.searchsorted(ends, starts + size)] for size in (0, int(test * total)))
     for begin, end in {*zip(*(each.tolist() for each in moved), strict=True)}:
         inside = upto[:, end] - upto[:, begin]
@@ -214,7 +215,8 @@ def _most_rows(groups: Groups, dev: float, test: float) -> np.ndarray:
         circle = np.concatenate([rest, rest[:, 1:] + rest[:, -1:]], axis=1)
         blocks = circle[:, length : length + size] - circle[:, :size]
         # there are none if all groups are in test
-        train, dev_rows = rest[:, -1] - blocks.min(1, initial=total), blocks.max(1, initial=0)
+        train = rest[:, -1] - blocks.min(1, initial=total)
+        dev_rows = blocks.max(1, initial=0)
         most = np.maximum(most, np.stack([train, dev_rows, inside]))
     return most
 

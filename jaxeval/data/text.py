@@ -243,9 +243,11 @@ def find_parts(
         return {"train": folder / names[0]}
     # the path itself if a pattern is absolute
     files = {part: folder / own[0] for part, own in fitting.items() if len(own) == 1}
-    read, suffix = {*itertools.chain(*fitting.values())}, files.get("train", folder).suffix
+    read = {*itertools.chain(*fitting.values())}
+    suffix = files.get("train", folder).suffix
     beside = [n for n in names if n not in read and "train" in files and n.endswith(suffix)]
-    wrong, changes = list[str](), list[str]()
+    wrong: list[str] = []
+    changes: list[str] = []
     for part, own in fitting.items():
         if own[1:] or (not own and (part in required or beside)):
             fit = f"{len(own)} files fit" if own else "no file fits"

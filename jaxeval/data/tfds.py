@@ -26,7 +26,8 @@ def sentences(name: str, tag_feature: str | None = None) -> dict[str, list[Sente
     `tag_feature` is by default the first of ner, tags, upos, pos. Raises DataError: the set is not
     prepared on this machine as array_record; it lacks a part or feature.
     """
-    builder, key = _open(name), "data.source.tag_feature"
+    builder = _open(name)
+    key = "data.source.tag_feature"
     words = _feature(builder, _WORDS, key, name)
     tags = _feature(builder, (tag_feature,) if tag_feature else _TAGS, key, name)
     names = getattr(getattr(builder.info.features[tags], "feature", None), "names", None)
@@ -47,7 +48,8 @@ def texts(name: str, feature: str | None = None) -> dict[str, Iterator[bytes]]:
     `feature` is by default the first of text, sentence, document, article. Raises DataError: the
     set is not prepared; it has no train; the feature is missing or not a text.
     """
-    builder, key = _open(name), "data.text_feature"
+    builder = _open(name)
+    key = "data.text_feature"
     chosen = _feature(builder, (feature,) if feature else _TEXTS, key, name)
 
     def closed(split: str) -> Iterator[bytes]:

@@ -69,7 +69,8 @@ def read(path: str | Path, words: Container[str] | None = None) -> Vectors:
     with text.opened(path) as stream:
         start = stream.read(_START)
     for names, rows in (_read_binary if _is_binary(start) else _read_text)(path, choose):
-        begin, end = len(index), len(index) + len(names)
+        begin = len(index)
+        end = len(index) + len(names)
         table = np.empty((0, rows.shape[1]), np.float32) if table is None else table
         if end > len(table):
             size = max(end, int(len(table) * _GROWTH)), rows.shape[1]
@@ -92,7 +93,8 @@ def _read_text(path: str | Path, choose: _Choose) -> Iterator[_Block]:
             if (header := _sizes(lines[0])) is not None:
                 promised, size = header
                 _check_size(size, path, 1)
-                lines, number = lines[1:], 2
+                lines = lines[1:]
+                number = 2
         try:
             block = _parse(lines, size, choose)
         except ValueError:
@@ -216,7 +218,8 @@ def _binary_blocks(
     stream: io.BufferedIOBase, size: int, path: str | Path
 ) -> Iterator[tuple[list[bytes], np.ndarray]]:
     """Yields words and their vectors [words, D], a few megabytes at a time."""
-    width, left = 4 * size, b""
+    width = 4 * size
+    left = b""
     while block := stream.read(_BLOCK):
         left += block
         words, vectors, at = [], [], 0

@@ -137,7 +137,8 @@ def build(
     counts = {part: Counter(word for s in own for word in s) for part, own in sentences.items()}
     forms = ["", *sorted(set().union(*counts.values()))]
     vocabulary = set().union(*(counts[part] for part in VOCABULARY_PARTS[settings.vocabulary]))
-    read, unknown = vectors.Vectors({}, np.zeros((0, settings.dimension), np.float32)), None
+    read = vectors.Vectors({}, np.zeros((0, settings.dimension), np.float32))
+    unknown = None
     findings = Findings()
     if settings.vectors is not None:
         names = {name for form in forms for name in words.spellings(form)}
@@ -174,13 +175,15 @@ def _table(
 ) -> WordTable:
     spelled = {s for form in forms[1:] if form in vocabulary for s in words.spellings(form)}
     names = sorted(read.index, key=lambda name: name not in spelled)  # the vocabulary's first
-    read, inside = read.select(names), sum(name in spelled for name in names)
+    read = read.select(names)
+    inside = sum(name in spelled for name in names)
     in_file = words.rows(forms, read.index)
     own = vocabulary if not names or settings.without_vector == "own" else ()
     others = [form for form, row in zip(forms, in_file, strict=True) if row < 0 and form in own]
     end = FIRST + inside
     folded = {w: r for r, w in enumerate(dict.fromkeys(map(settings.fold, others)), end)}
-    size, width = end + len(folded), read.table.shape[1]
+    size = end + len(folded)
+    width = read.table.shape[1]
     rows = [*range(FIRST, end), *range(size, size + len(names) - inside)]
     drawn = np.random.default_rng([width, len(folded)]).uniform(-_SPREAD, _SPREAD, (size, width))
     drawn[words.PADDING] = 0.0

@@ -76,14 +76,16 @@ def cut(spans: Sequence[Span], borders: Iterable[int]) -> list[Span]:
             at += 1
         while start < end:
             pieces.append((start, ends[at]))
-            start, at = ends[at], at + 1
+            start = ends[at]
+            at = at + 1
     return pieces
 
 
 def _shape(character: str) -> str:
     if character in _THEMSELVES:
         return _THEMSELVES[character]
-    code, category = ord(character), unicodedata.category(character)
+    code = ord(character)
+    category = unicodedata.category(character)
     if code in _FLAGS:
         return "R"
     if code in _SKIN_TONES or category == "Cf":

@@ -90,7 +90,8 @@ class Local:
     def _start(self, folder: Path) -> subprocess.Popen:
         """Starts a worker with its share of the machine; a session of its own gets no Ctrl-C."""
         words = [sys.executable, "-m", _WORKER, str(max(1, backend.cores() // self.workers))]
-        env, pipe = {**os.environ, backend.SHARED_BY: str(self.workers)}, subprocess.PIPE
+        env = {**os.environ, backend.SHARED_BY: str(self.workers)}
+        pipe = subprocess.PIPE
         with (folder / _LOG).open("a") as log:
             process = subprocess.Popen(
                 words,
@@ -132,11 +133,13 @@ class Slurm:
         for key in ("array-parallelism", "cpus-per-task"):
             if type(known[key]) is not int or known[key] < 1:
                 raise RunError(f"slurm: {key}: expected a whole number from 1")
-        self.workers, self._devices = known.pop("array-parallelism"), known["cpus-per-task"]
+        self.workers = known.pop("array-parallelism")
+        self._devices = known["cpus-per-task"]
         self.words = [*_SBATCH]
         for key, value in known.items():
             self.words.append(f"--{key}" if value is True else f"--{key}={value}")
-        self._known, self._ids = set[str](), dict[Path, str]()  # ids in the queue; of jobs
+        self._known: set[str] = set()  # ids in the queue
+        self._ids: dict[Path, str] = {}  # of jobs
         self._asked = 0.0
 
     def submit(self, paths: Sequence[Path]) -> None:
@@ -150,7 +153,8 @@ class Slurm:
             self._array(new[k : k + _TASKS], -(-self.workers // len(cuts)))
 
     def _array(self, paths: Sequence[Path], at_once: int) -> None:
-        logs, jobs = paths[0].absolute().parents[1] / "slurm", [str(of.absolute()) for of in paths]
+        logs = paths[0].absolute().parents[1] / "slurm"
+        jobs = [str(of.absolute()) for of in paths]
         logs.mkdir(exist_ok=True)
         array = f"--array=0-{len(paths) - 1}%{at_once}", f"--output={logs}/%A_%a.log"
         number = _run(*self.words, *array, str(_SCRIPT), sys.executable, str(self._devices), *jobs)

@@ -60,7 +60,9 @@ class Encoder(Module):
         """
         words = drop.steps("input", texts.words)
         words = jnp.where(texts.valid[..., None], words, 0.0)
-        steps, size, filters = len(words), words.shape[-1], self.choices.cnn.filters
+        steps = len(words)
+        size = words.shape[-1]
+        filters = self.choices.cnn.filters
         layers = {
             width: self.param(f"filters{width}", self.initial.linear, width * size, filters)
             for width in self.choices.cnn.widths
@@ -100,7 +102,8 @@ class Encoder(Module):
         self, texts: Sentences, target: Array | None, drop: KeyedDropout, reverse: bool
     ) -> Array:
         """Hidden states [T, R, H] of one side."""
-        size, include = texts.words.shape[-1], self.choices.target.include
+        size = texts.words.shape[-1]
+        include = self.choices.target.include
         name = "right" if reverse else "left"
         weights = self._lstm(name, size if target is None else 2 * size)
         words = drop.steps("input", texts.words)
@@ -127,7 +130,8 @@ class Encoder(Module):
         Position weighting multiplies state i of n by 1 - d / n, d its distance from the target
         (Chen et al. 2017, equation 7); a position embedding is concatenated to each word.
         """
-        choices, words = self.choices.target, drop.steps("input", texts.words)
+        choices = self.choices.target
+        words = drop.steps("input", texts.words)
         table = choices.max_distance + 1, choices.position_size
         positions = table if choices.position == "embedding" else None
         lstm = WordLSTM(self.choices.hidden, self.initial, name="text")

@@ -94,7 +94,8 @@ class AttentiveLstm(Module):
                 for name in _DIRECTIONS:
                     weights = layer[name]
                     gates = recurrence.project(x, weights["kernel"], 0)
-                    bias, recurrent = sum(weights[n] for n in _BIASES), weights["recurrent"]
+                    bias = sum(weights[n] for n in _BIASES)
+                    recurrent = weights["recurrent"]
                     reverse = name == "backward"
                     states.append(cells.plain_states(gates, bias, recurrent, valid, reverse))
                 return jnp.concatenate(states, axis=-1)
@@ -109,7 +110,8 @@ class AttentiveLstm(Module):
         """Logits [B, Tt, V] of the symbol after each of the gold ones [B, Tt]."""
         inputs = self._inputs(drop.at(TARGET).apply(self.target[target.T], 1))
         kernels, weights = self._weights(memory)
-        state, bias = self._start(inputs.shape[1]), memory.attention_bias
+        state = self._start(inputs.shape[1])
+        bias = memory.attention_bias
         _, hidden = unroll.unroll(_step, kernels, {}, weights, bias, inputs, state, "context")
         logits = ragged.affine(self.output, drop.at(OUTPUT).apply(hidden, 1))
         return logits.transpose(1, 0, 2)

@@ -127,7 +127,9 @@ class LSTM(Module):
             hidden, memory = (jnp.broadcast_to(vector, shape) for vector in begin)
         else:
             hidden, memory = jnp.zeros(shape), jnp.zeros(shape)
-        update, clip, start = variant.update, variant.gradient_clip, (hidden, memory)
+        update = variant.update
+        clip = variant.gradient_clip
+        start = (hidden, memory)
         return recurrence.run(
             update,
             self.reverse,
@@ -236,7 +238,8 @@ def _nas_step(
 ) -> Tree:
     """One step of the NAS cell (Zoph & Le 2017): state (h, c), 8 input blocks, no biases."""
     hidden, memory = state
-    a, b = inputs, tap("recurrent", _dropped(hidden, masks.state))
+    a = inputs
+    b = tap("recurrent", _dropped(hidden, masks.state))
     sigmoid, relu, tanh = jax.nn.sigmoid, jax.nn.relu, jnp.tanh
     first = tanh(sigmoid(a[0] + b[0]) * relu(a[1] + b[1]))
     second = tanh(sigmoid(a[2] + b[2]) + relu(a[3] * b[3]))
@@ -259,7 +262,8 @@ class Layer(Module):
     @nn.compact
     def __call__(self, inputs: Array, state: Tree, masks: Masks) -> tuple[Tree, Array]:
         """Returns the state after the last step, and the outputs."""
-        cell, units = self.cell, self.cell.blocks * self.width
+        cell = self.cell
+        units = self.cell.blocks * self.width
         # each [D, H] tile has a standard deviation of sqrt(1 / D)
         tiles = nn.initializers.variance_scaling(1.0, "fan_in", "truncated_normal")
         kernel = self.param("kernel", tiles, (inputs.shape[-1], units))

@@ -121,7 +121,8 @@ def _largest(products: Array, ids: Array, positions: Array) -> tuple[Array, tupl
 def _largest_gradient(residuals: tuple, d_largest: Array) -> tuple[Array, None, None]:
     products, ids, winner = residuals
     (width, rows, filters), (words, length) = products.shape, ids.shape
-    gradient, first = jnp.zeros(products.size, products.dtype), length * jnp.arange(words)
+    gradient = jnp.zeros(products.size, products.dtype)
+    first = length * jnp.arange(words)
     for k in range(width):
         row = jnp.take(ids.reshape(-1), first[:, None] + winner + k, mode="clip") + rows * k
         gradient = gradient.at[filters * row + jnp.arange(filters)[None]].add(d_largest)
@@ -160,7 +161,8 @@ def _convolve(x: Array, kernel: Array, bias: Array) -> Array:
     One product makes what each word adds to every window; shifted copies of it are added up. So no
     window is written out, and no product has as few columns as H.
     """
-    width, span = kernel.shape[1], len(kernel) // x.shape[-1]
+    width = kernel.shape[1]
+    span = len(kernel) // x.shape[-1]
     steps = len(x) - span + 1
     parts = (x.reshape(-1, x.shape[-1]) @ _by_word(kernel, span)).reshape(*x.shape[:-1], -1)
     shifted = [parts[n : n + steps, :, n * width : (n + 1) * width] for n in range(span)]

@@ -46,7 +46,8 @@ def _log_partition(emissions: Array, potentials: Potentials, valid: Array) -> Ar
 
 def _score(emissions: Array, potentials: Potentials, labels: Array, valid: Array) -> Array:
     """Computes the score [] of one label sequence [T] int32 over its valid positions."""
-    steps, count = jnp.arange(len(labels)), emissions.shape[1]
+    steps = jnp.arange(len(labels))
+    count = emissions.shape[1]
     emitted = jnp.sum(jnp.where(valid, emissions[steps, labels], 0.0))
     stepwise = _stepwise(potentials.transitions, len(labels))
     places = (count * steps[:-1] + labels[:-1]) * count + labels[1:]
@@ -66,11 +67,13 @@ def viterbi(emissions: Array, potentials: Potentials, valid: Array) -> Array:
 
     Invalid positions repeat the last valid label.
     """
-    labels, words = jnp.arange(emissions.shape[1]), jnp.sum(valid)
+    labels = jnp.arange(emissions.shape[1])
+    words = jnp.sum(valid)
 
     def step(best: Array, inputs: tuple[Array, Array, Array]) -> tuple[Array, Array]:
         emission, transition, position = inputs
-        scores, is_word = best[:, None] + transition, position < words
+        scores = best[:, None] + transition
+        is_word = position < words
         new = jnp.max(scores, axis=0) + emission
         backpointers = jnp.where(is_word, jnp.argmax(scores, axis=0), labels)
         return jnp.where(is_word, new, best), backpointers

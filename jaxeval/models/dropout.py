@@ -102,7 +102,8 @@ def _mask(
     A rate of 0 gives exact ones. The key is consumed.
     """
     if hashed:
-        rows, columns = jnp.arange(math.prod(shape[:-1])), jnp.arange(shape[-1])
+        rows = jnp.arange(math.prod(shape[:-1]))
+        columns = jnp.arange(shape[-1])
         keeps = _keeps(bits(words(key), rows, columns).reshape(shape) >> 8, rate, 24)
     else:
         keeps = _keeps(jax.random.bits(key, shape, jnp.uint16).astype(jnp.uint32), rate, 16)

@@ -32,7 +32,8 @@ _SLICE, _SLICE_ON_CPU = 1 << 23, 1 << 21
 # Positions at once on CPUs, if the vocabulary is this large: with two devices XLA at times loses
 # part of a gradient's sum over 448 positions (jaxlib 0.9.2; benchmarks/results/language.md)
 _POSITIONS, _LARGE = 256, 1024
-_BUDGET, _MOST_UNITS = 1_000_000, 2**14
+_BUDGET = 1_000_000
+_MOST_UNITS = 2**14
 
 
 @reading.settings
@@ -102,7 +103,8 @@ class LanguageModelSettings(Cell):
         """
         if self.hidden is not None:
             return dataclasses.replace(self, embedding=self.embedding or self.hidden)
-        budget, ratio = self.budget or _BUDGET, min(self.ratio or 1.0, 1.0)
+        budget = self.budget or _BUDGET
+        ratio = min(self.ratio or 1.0, 1.0)
 
         def sizes(hidden: int) -> tuple[int, int]:
             return hidden, max(1, round(ratio * hidden))
@@ -154,7 +156,9 @@ class LanguageModel(Module):
             self.param("softmax", initial, size)
         self.param("softmax_bias", nn.initializers.zeros, (self.vocabulary,))
         x = drop.elements("input", table[tokens])
-        outputs, ends, rows = [], [], (tokens.shape[1], choices.hidden)
+        outputs = []
+        ends = []
+        rows = (tokens.shape[1], choices.hidden)
         for number in range(choices.layers):
             if number:
                 x = drop.elements("inter_layer", x, number)

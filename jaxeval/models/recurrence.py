@@ -128,7 +128,8 @@ def _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, m
         number, state = carry
         hidden, memory = state
         gates = x + bias[None] + _project(hidden, kernel, mask)
-        real, new = is_real(number), cell(gates, memory, weights)
+        real = is_real(number)
+        new = cell(gates, memory, weights)
         held = tuple(jnp.where(real, n, o) for n, o in zip(new, state, strict=True))
         saved = [*held, gates] if accelerated() else [held[0], hidden, memory, gates]
         return (number + 1, held), joined(saved)

@@ -247,12 +247,15 @@ class PairClassifier(Module):
 
     @nn.compact
     def __call__(self, batch: Batch, hparams: Hparams, key: Array | None) -> Array:
-        choices, initial = self.choices, Initial("keras")
+        choices = self.choices
+        initial = Initial("keras")
         variational = choices.dropout.kind == "variational"
         drop = KeyedDropout(dropout.rates(hparams), key, variational=variational)
-        table, frozen = None, word_vectors.size(batch)
+        table = None
+        frozen = word_vectors.size(batch)
         if choices.words.trained:
-            table, frozen = word_vectors.parameter(self, "words", batch, self.words), 0
+            table = word_vectors.parameter(self, "words", batch, self.words)
+            frozen = 0
         states = []
         for side in ("premise", "hypothesis"):
             rows = word_vectors.known_rows(batch, batch.rows[side].T)

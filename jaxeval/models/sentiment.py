@@ -224,11 +224,13 @@ class Classifier(Module):
         Traced hparams are `initial_scale` and dropout rates; the key of the masks is consumed, and
         None at evaluation.
         """
-        choices, shape = self.choices, batch.rows["start"].shape
+        choices = self.choices
+        shape = batch.rows["start"].shape
         if choices.architecture == "majority":
             bias = self.param("bias", nn.initializers.zeros, (self.sizes.labels,))
             return jnp.broadcast_to(bias, (*shape, self.sizes.labels))
-        begin, variational = choices.initial, choices.dropout.kind == "variational"
+        begin = choices.initial
+        variational = choices.dropout.kind == "variational"
         initial = Initial(begin.kind, hparams.get("initial_scale", 0.0), begin.zero_biases)
         drop = KeyedDropout(dropout.rates(hparams), key, variational=variational)
         words = _Embedding(choices, initial, self.sizes, name="embedding")(batch, key is not None)

@@ -212,7 +212,8 @@ def beams(
         log_probs = jnp.where((last == end)[..., None], ended, log_probs)
         candidates = (total[..., None] + log_probs).reshape(rows, -1)
         total, chosen = lax.top_k(candidates, width)
-        parent, token = chosen // len(symbols), (chosen % len(symbols)).astype(jnp.int32)
+        parent = chosen // len(symbols)
+        token = (chosen % len(symbols)).astype(jnp.int32)
         sequences = of_parents(sequences, parent)
         sequences = lax.dynamic_update_slice(sequences, token[..., None], (0, 0, position))
         return position + 1, token, total, decoder.reorder(state, parent), sequences

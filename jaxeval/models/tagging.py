@@ -120,9 +120,13 @@ class _Features(Module):
 
     @nn.compact
     def __call__(self, batch: Batch, drop: KeyedDropout) -> Array:
-        choices, sizes, training = self.choices, self.sizes, drop.key is not None
-        forms, casing = batch.rows["forms"].T, choices.casing
-        rows, rate = word_vectors.known_rows(batch, forms), choices.words.unknown_rate
+        choices = self.choices
+        sizes = self.sizes
+        training = drop.key is not None
+        forms = batch.rows["forms"].T
+        casing = choices.casing
+        rows = word_vectors.known_rows(batch, forms)
+        rate = choices.words.unknown_rate
         if rate and training:
             replaced = jax.random.bernoulli(drop.next_key(), rate, rows.shape)
             rows = jnp.where(replaced & batch.split["once"][rows], word_vectors.UNKNOWN, rows)
@@ -206,7 +210,8 @@ class Tagger(Module):
             # one matrix per word (LasagneNLP) [T, B, Y+1, Y]; row Y is the start
             energy = nn.Dense((labels + 1) * labels, kernel_init=glorot_uniform, name="energy")(x)
             energy = energy.reshape(*x.shape[:2], labels + 1, labels)
-            none, is_first = jnp.zeros_like(energy[0, 0, 0]), jnp.arange(len(energy)) == 0
+            none = jnp.zeros_like(energy[0, 0, 0])
+            is_first = jnp.arange(len(energy)) == 0
             first = jnp.where(is_first[:, None, None], energy[:, :, -1], 0.0)
             return TaggerLogits(first, crf.Potentials(energy[:, :, :-1], none, none))
         emissions = nn.Dense(labels, kernel_init=glorot_uniform, name="emissions")(x)

@@ -176,7 +176,8 @@ def _read(
     if recurrence.accelerated():
         parts = recurrence.parts(stacks, [width] * len(start) + sizes)
         after = [stack[:, :, part] for stack, part in parts[: len(start)]]
-        states, products = [*map(recurrence.shifted, start, after)], parts[len(start) :]
+        states = [*map(recurrence.shifted, start, after)]
+        products = parts[len(start) :]
     else:
         states = stacks[1 : len(start) + 1]
         products = recurrence.parts(stacks[len(start) + 1 :], sizes)

@@ -45,7 +45,8 @@ class Compiling(NamedTuple):
 
 def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
     """Returns the programs, not yet compiled; all splits of a corpus have the same sizes."""
-    mode, shared = problem.mode, _shared(problem, split, mesh)
+    mode = problem.mode
+    shared = _shared(problem, split, mesh)
     # programs are kept for longer than corpora
     problem = Problem(problem.task, Corpus((), ()), lambda number: split, problem.training)
 
@@ -183,7 +184,9 @@ def compile_all(
 
     for name in calls:
         yield Compiling(name, None, False)
-    pool, compiling, programs = futures.ThreadPoolExecutor(), [], dict[str, Any]()
+    pool = futures.ThreadPoolExecutor()
+    compiling = []
+    programs: dict[str, Any] = {}
     try:
         for name, each in calls.items():
             begin = time.perf_counter()
@@ -208,7 +211,8 @@ def scorer(
     mesh = lanes.make_mesh()
     idle = lanes.round_up(len(members), mesh) - len(members)
     first = problem.split_of(members[0])
-    engine, longest = build(problem, first, mesh), most_steps(members, first)
+    engine = build(problem, first, mesh)
+    longest = most_steps(members, first)
     each = [lane_of(problem, who, longest) for who in members]
 
     def stacked(each: Sequence[Tree]) -> Tree:

@@ -67,7 +67,8 @@ class _Epoch(NamedTuple):
 
     def whole_batch(self, branch: int, step: _StepInputs) -> Batch:
         """The batch of a step."""
-        size, order = self.problem.training.batch_size, self.order[self.filled[branch]]
+        size = self.problem.training.batch_size
+        order = self.order[self.filled[branch]]
         return self.batch(branch, lax.dynamic_slice(order, (step.batch * size,), (size,)))
 
     def gradient(self, batch: Batch, step: _StepInputs, key: Array) -> _Gradient:
@@ -88,7 +89,8 @@ def _epoch_order(key: Array, rows: Sequence[Array | np.ndarray], batch_size: int
     Bucket b becomes `jax.random.permutation(fold_in(key, b), rows)`, but bits are drawn for all
     buckets at once, so that XLA compiles one generator. The key, of member and epoch, is consumed.
     """
-    shuffled, sizes = [*map(jnp.asarray, rows)], [*map(len, rows)]
+    shuffled = [*map(jnp.asarray, rows)]
+    sizes = [*map(len, rows)]
     keys = jax.vmap(functools.partial(jax.random.fold_in, key))(jnp.arange(len(rows)))
     draw = jax.vmap(lambda own: jax.random.bits(own, (max(sizes),)))
     for number in range(_rounds(max(sizes))):
@@ -126,7 +128,8 @@ def train_epoch(
         key = jax.random.fold_in(steps_key, number)
         inputs = _StepInputs(bucket, batch, params, carry, key)
         updated, gradient = update(inputs, optimiser_state)
-        total, weight = total + gradient.loss * gradient.rows, weight + gradient.rows
+        total = total + gradient.loss * gradient.rows
+        weight = weight + gradient.rows
         return (*updated, gradient.carry, total, weight), None
 
     start = (state.params, state.optimiser, state.carry, jnp.float32(0), jnp.float32(0))
@@ -168,8 +171,10 @@ def _full_update(epoch: _Epoch, whole: bool) -> _Update:
 
 def _summed_gradient(epoch: _Epoch, branch: int, step: _StepInputs) -> _Gradient:
     """The gradient of a batch of the member's size, summed over parts; carries nothing."""
-    problem, order = epoch.problem, epoch.order[epoch.filled[branch]]
-    task, size = problem.task, member.batch_size(problem, epoch.lane)
+    problem = epoch.problem
+    order = epoch.order[epoch.filled[branch]]
+    task = problem.task
+    size = member.batch_size(problem, epoch.lane)
     most = problem.training.at_once
     first = step.batch * size
     last = jnp.minimum(first + size, len(order))
@@ -242,7 +247,8 @@ def _row_update(epoch: _Epoch, params: Tree) -> _Update | None:
         rows, same, batch, params = _restrict_table(table, batch, step.params)
         computed = epoch.gradient(batch, step._replace(params=params), step.key)
         few = _map(table, lambda leaf: leaf[rows], state)
-        updated, padding = epoch.updated(computed.grads, few, params), (0, most - len(rows))
+        updated = epoch.updated(computed.grads, few, params)
+        padding = (0, most - len(rows))
         updated = _map(table, lambda new: jnp.pad(new[same], (padding, (0, 0))), updated)
         rows = jnp.pad(rows, padding, constant_values=_NO_ROW)
         return updated, computed._replace(grads=()), rows

@@ -99,7 +99,8 @@ def spread(
             return jax.vmap(lambda lane: function(shared, *lane))(each)
         return lax.map(lambda lane: function(shared, *lane), each)
 
-    lane, specs = PartitionSpec(_AXIS), (PartitionSpec(), PartitionSpec(_AXIS))
+    lane = PartitionSpec(_AXIS)
+    specs = (PartitionSpec(), PartitionSpec(_AXIS))
     spread_out = jax.shard_map(
         on_device, mesh=mesh, in_specs=specs, out_specs=lane, check_vma=False
     )

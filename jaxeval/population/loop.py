@@ -57,7 +57,8 @@ def train(
             population.restore(snapshot)
             resumed(population.slots)
         yield from population.compile()
-        last, every = time.monotonic(), population.problem.training.checkpoint_every
+        last = time.monotonic()
+        every = population.problem.training.checkpoint_every
         while population.arrange():
             report = population.epoch()
             record(report)
@@ -188,7 +189,8 @@ def _quiet() -> Iterator[None]:
 
     If one array cannot be read or written, the threads of others meet a closed event loop.
     """
-    logger, before = logging.getLogger("absl"), sys.unraisablehook
+    logger = logging.getLogger("absl")
+    before = sys.unraisablehook
 
     def is_foreign(record: logging.LogRecord) -> bool:
         return "orbax" not in Path(record.pathname).parts

@@ -134,7 +134,8 @@ def evaluation_rows(problem: Problem, rows: int) -> int:
     They are multiples of 16, as products of others are slow on CPUs. Tasks whose state is carried
     from batch to batch have batches of one size.
     """
-    most, rows = problem.training.evaluation_batch_size, max(1, rows)
+    most = problem.training.evaluation_batch_size
+    rows = max(1, rows)
     if jax.tree.leaves(jax.eval_shape(lambda: problem.task.start(1))):
         return most
     share = -(-rows // -(-rows // most))
@@ -143,7 +144,8 @@ def evaluation_rows(problem: Problem, rows: int) -> int:
 
 def init(problem: Problem, shared: Shared, lane: Lane) -> MemberState:
     """Returns a member's state before its first epoch."""
-    training, rows = problem.training, _init_rows(problem)
+    training = problem.training
+    rows = _init_rows(problem)
     batch = gather(shared, lane.tables, 0, jnp.zeros(rows, jnp.int32))
     # jit: traced once for all that ask for shapes
     params = jax.jit(problem.task.init)(key_of(lane.seed, INIT, 0), batch, lane.hparams)
@@ -159,7 +161,8 @@ def _init_rows(problem: Problem) -> int:
 def parameter_shapes(problem: Problem, who: Member) -> Tree:
     """Returns shapes and types of a member's parameters, computing nothing."""
     hparams = {name: np.float32(value) for name, value in who.hparams}
-    rows, shape = _init_rows(problem), jax.ShapeDtypeStruct
+    rows = _init_rows(problem)
+    shape = jax.ShapeDtypeStruct
     columns = jax.tree.map(
         lambda column: shape((rows, *column.shape[1:]), column.dtype), problem.corpus.buckets[0]
     )
@@ -231,7 +234,8 @@ def _counted(
 
     `zero`: (shapes of counts, bucket) -> start; `add`: (sums, counts, number of a batch) -> sums.
     """
-    task, key = problem.task, key_of(lane.seed, EVALUATE, 0)
+    task = problem.task
+    key = key_of(lane.seed, EVALUATE, 0)
 
     @functools.partial(jax.jit, static_argnums=0)  # traced once, for shapes and for the loop
     def batch_counts(bucket: int, number: Array, carry: Tree) -> tuple[Mapping[str, Array], Tree]:
@@ -243,7 +247,8 @@ def _counted(
         return count(outputs, batch), carry
 
     def bucket_counts(bucket: int) -> Tree:
-        filled, first = jnp.sum(rows[bucket] >= 0), jnp.int32(0)
+        filled = jnp.sum(rows[bucket] >= 0)
+        first = jnp.int32(0)
         size = evaluation_rows(problem, len(rows[bucket]))
         start = task.start(size)
         shapes, _ = batch_counts.eval_shape(bucket, first, start)

@@ -106,7 +106,8 @@ def _nadam(
 
     def update(grads: Tree, state: _Moments, params: Tree = None) -> tuple[Tree, _Moments]:
         count = state.steps + 1
-        now, after = momentum(count), momentum(count + 1)
+        now = momentum(count)
+        after = momentum(count + 1)
         product = cast(jax.Array, state.product) * now
         first, second = _averaged(state, grads, beta1, beta2)
         by_grad = -rate * (1 - now) / (1 - product)

@@ -78,7 +78,8 @@ def advance(
     """
     if not slot.active:
         return slot
-    epoch, changes = slot.epoch + 1, dict[str, Any]()
+    epoch = slot.epoch + 1
+    changes: dict[str, Any] = {}
     if dev is not None and math.isfinite(dev) and math.isfinite(loss):
         improved = slot.best is None or metric.improves(dev, slot.best)
         if improved:
@@ -129,7 +130,8 @@ def _is_on_plateau(slot: Slot, plateau: Plateau | None) -> bool:
     It falls after an epoch t with max(best epoch, last decay) + patience < t, and at t = `latest`
     if it never fell before.
     """
-    hparams, latest = slot.hparams, plateau.latest if plateau else None
+    hparams = slot.hparams
+    latest = plateau.latest if plateau else None
     if hparams.get("plateau_factor", 1.0) == 1.0:
         return False
     last = max(slot.best_epoch or 0, slot.last_decay)
@@ -142,7 +144,8 @@ def _status(
 ) -> Status | None:
     if not (math.isfinite(loss) and (dev is None or math.isfinite(dev))):
         return "diverged"
-    waited, stopping = slot.epoch - (slot.best_epoch or 0), training.stopping
+    waited = slot.epoch - (slot.best_epoch or 0)
+    stopping = training.stopping
     if dev is not None and training.patience and waited >= training.patience:
         return "early_stopped"
     if slot.epoch >= training.epochs:
@@ -165,7 +168,8 @@ def _should_stop(slot: Slot, epochs: int, stopping: Stopping, metric: Metric) ->
         return True
     if not stopping.targets or len(slot.bests) <= back:
         return False
-    then, now = slot.bests[-back - 1], slot.bests[-1]
+    then = slot.bests[-back - 1]
+    now = slot.bests[-1]
     factor = (epochs - slot.epoch) / back
     if not stopping.log:
         end = now + (now - then) * factor

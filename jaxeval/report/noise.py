@@ -49,13 +49,15 @@ class Noise(Result):
         scale = scores.score_format(self.unit, sds, max(map(abs, means)))
         if repeats:
             answer = [_compare_repeats(repeats["test"], self.metric)]
-            details, blocks = [], _repeats(repeats, self.metric, scale)
+            details = []
+            blocks = _repeats(repeats, self.metric, scale)
         else:
             several = len(studies) > 1
             metrics = [f"{name} {self.metric}" if several else self.metric for name in studies]
             each = zip(studies.values(), metrics, strict=True)
             *details, blocks = (_components(of, metric, scale) for of, metric in each)
-            last, metric = [*studies.values()][-1], metrics[-1]
+            last = [*studies.values()][-1]
+            metric = metrics[-1]
             answer = [_largest_source(last.components, metric)]
             if last.plan:
                 answer.append(_advice(last.components, last.plan, metric, scale))
@@ -143,14 +145,16 @@ def _largest_source(crossed: Crossed, metric: str) -> str:
 
 def _advice(crossed: Crossed, plan: TrainingPlan, metric: str, scale: ScoreFormat) -> str:
     """States what to train for the precision of the plan."""
-    within, enough = scores.difference(plan.precision, scale.unit), ""
+    within = scores.difference(plan.precision, scale.unit)
+    enough = ""
     half = crossed.mean_se * float(
         t_quantile(np.array(crossed.mean_df), crossed.mean_interval.confidence)
     )
     if half <= plan.precision:
         runs = crossed.splits * crossed.seeds * crossed.repeats
         enough = f" The {runs} runs of this study already reach {scale.difference(half)}."
-    aim, most = f"For a mean {metric} within {within} (half of a 95 % interval)", f"{plan.MOST:,}"
+    aim = f"For a mean {metric} within {within} (half of a 95 % interval)"
+    most = f"{plan.MOST:,}"
     if plan.runs is None:
         return f"{aim} not even {most} runs are enough.{enough}"
     cautious = f"over {most}" if plan.cautious_runs is None else f"{plan.cautious_runs:,}"

@@ -179,7 +179,8 @@ def violins(samples: Mapping[str, Sequence[_Place]], label: str) -> Iterator[_Pa
       label: of the scores.
     """
     every = [place for places in samples.values() for place in places]
-    names, beside = [name for name, _ in every], max(len(at) for _, at in every)
+    names = [name for name, _ in every]
+    beside = max(len(at) for _, at in every)
     slot = beside * float(np.clip(max(map(len, names)) / _LETTERS_OF_NAMES, *_SLOTS))
     most = min(_MOST_VIOLINS, int(_WIDEST / slot))
     panels = [(of, part) for of, places in samples.items() for part in chunks(places, most)]
@@ -218,7 +219,8 @@ def _violins(panel: "Axes", places: Sequence[_Place]) -> None:
 
 def _violin(panel: "Axes", x: float, values: np.ndarray, number: int) -> None:
     """Draws a density, quartiles, the median and the scores, of which many become fewer."""
-    (low, middle, high), many = describe.five_numbers(values)[1:4], len(values) > _MOST_POINTS
+    low, middle, high = describe.five_numbers(values)[1:4]
+    many = len(values) > _MOST_POINTS
     if many:  # evenly spaced order statistics
         values = np.quantile(values, (np.arange(_MOST_POINTS) + 0.5) / _MOST_POINTS)
     if len(np.unique(values)) >= _FEWEST:

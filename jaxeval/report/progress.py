@@ -32,10 +32,13 @@ class Progress:
     def __init__(self, record: Experiment, members: int, before: Sequence[MemberResult]) -> None:
         from rich import console, progress
 
-        self._unit, self._label = record.unit, scores.label(record.metric, record.unit)
+        self._unit = record.unit
+        self._label = scores.label(record.metric, record.unit)
         training = json.loads(record.config)["training"]
-        self._epochs, self._patience = int(training["epochs"]), int(training.get("patience") or 0)
-        self._dev, self._ended = list[float](), list[int]()  # scores; epochs of ended members
+        self._epochs = int(training["epochs"])
+        self._patience = int(training.get("patience") or 0)
+        self._dev: list[float] = []  # scores
+        self._ended: list[int] = []  # epochs of ended members
         self._paused: dict[Member, Slot] = {}  # counted as ended, unless they go on
         self._begun = self._printed = time.monotonic()
         self._compiling: dict[str, float | None] = {}
@@ -108,7 +111,8 @@ class Progress:
             self._trained += len(training) + len(finished)
         else:  # the first epoch includes some compilation
             self._spent = 0.0
-        task, left = self._bar.tasks[0], len(training) + report.waiting
+        task = self._bar.tasks[0]
+        left = len(training) + report.waiting
         ended = int(task.completed) + len(report.ended) - len(going_on)
         total = max(int(task.total or 0) - len(going_on), ended + left)  # others may have joined
         line = self._status(report, [slot.epoch for slot in training])

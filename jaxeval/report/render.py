@@ -153,7 +153,8 @@ def to_svg(figure: Figure) -> str:
     attributes, which a page may hold that allows no inline style. The names of figures keep the
     ids of several ones on a page apart.
     """
-    stream, mark = io.StringIO(), hashlib.sha256(figure.name.encode()).hexdigest()
+    stream = io.StringIO()
+    mark = hashlib.sha256(figure.name.encode()).hexdigest()
     with plots.prepared(figure.drawing, {"svg.fonttype": "path", "svg.hashsalt": mark}):
         metadata = {"Date": None, "Creator": None}
         figure.drawing.savefig(stream, format="svg", transparent=True, metadata=metadata)
@@ -210,12 +211,14 @@ def _breakable(name: object) -> "Markup":
 
 def _sections(blocks: Sequence[Block]) -> Iterator[dict[str, object]]:
     """Groups blocks by heading; consecutive lines become one list."""
-    title, parts = "", list[dict[str, object]]()
+    title = ""
+    parts: list[dict[str, object]] = []
     for kind, group in itertools.groupby(blocks, type):
         if kind is Heading:
             if title or parts:
                 yield {"title": title, "parts": parts}
-            title, parts = [*group][-1].text, []  # type: ignore[union-attr]
+            title = [*group][-1].text  # type: ignore[union-attr]
+            parts = []
         elif kind is Table:
             parts += [{"table": table} for table in group]
         else:

@@ -128,7 +128,8 @@ def score_format(unit: str, sds: Sequence[float], largest: float) -> ScoreFormat
       sds: standard deviations of samples, as stored.
       largest: largest absolute score, as stored.
     """
-    spreads, top = [sd for sd in sds if sd > _ROUNDING * largest], factor(unit) * largest
+    spreads = [sd for sd in sds if sd > _ROUNDING * largest]
+    top = factor(unit) * largest
     if spreads:
         smallest = factor(unit) * max(min(spreads), _OUTLYING * max(spreads))
         decimals = 1 - math.floor(math.log10(smallest))

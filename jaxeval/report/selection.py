@@ -79,7 +79,8 @@ class Selection(Result):
         )
 
     def _answer(self) -> str:
-        p, delta = self.probability, self.rule.get("delta")
+        p = self.probability
+        delta = self.rule.get("delta")
         required = 1 - delta if isinstance(delta, float) else None
         if self.undecided:
             line = f"{text.listed(self.undecided)} cannot be told apart; {self.best} is named"
@@ -107,7 +108,8 @@ def result(
     rule: Rule, state: State, answer: Answer, more: Mapping[str, Any] = MappingProxyType({})
 ) -> Selection:
     """Returns the outcome of a selection; `more` has further fields of `Selection`."""
-    spent, known = state.evaluations, {model: state.scores_of(model) for model in state.models}
+    spent = state.evaluations
+    known = {model: state.scores_of(model) for model in state.models}
     return Selection(
         best=answer.best,
         probability=answer.probability,

@@ -54,14 +54,16 @@ class Sensitivity(Result):
 
     def document(self) -> Document:
         """Returns the answer, scores and correlations; more tables as details."""
-        of, singles = "sweep", [(each.name, each.n, each.metrics) for each in self.sweeps]
+        of = "sweep"
+        singles = [(each.name, each.n, each.metrics) for each in self.sweeps]
         shown: list[_Row] = [*singles]
         gaps: list[_Row] = [("A - B", "", self.difference)] if self.difference else []
         if self.groups:
             of = f"mean (sd) over {self.over}"
             shown = [(g.name, len(g.sweeps), g.means) for g in self.groups]
             gaps = [(f"{c.a} - {c.b}", len(c.datasets), c.means) for c in self.contrasts]
-        every, margin = [*shown, *gaps], scores.difference(MARGIN, "fraction")
+        every = [*shown, *gaps]
+        margin = scores.difference(MARGIN, "fraction")
         notes = [f"{sweep.name}: {note}" for sweep in self.trials for note in sweep.notes]
         if len(self.groups or self.trials) > plots.MOST:
             notes.append(f"no figures: they show at most {plots.MOST} sweeps or groups")
@@ -130,7 +132,8 @@ class Sensitivity(Result):
         each = f"{'; ' if named == ordered else ' to '}".join(
             f"{_cell(shares[name], ' %')} of {name}" for name in named
         )
-        of, alone = {sweep.metric for sweep in self.trials}, len(shown) == 1
+        of = {sweep.metric for sweep in self.trials}
+        alone = len(shown) == 1
         best = f" {of.pop()}" if len(of) == 1 else ""
         best += f", {_value(shown[0][2]['max']):.2f}" if alone else ""
         gap = self.difference.get(_SHARE)
@@ -141,7 +144,8 @@ class Sensitivity(Result):
             else ""
         )
         yield f"Runs within {margin} of the best{best}: {each}{apart}{level}."
-        unfit, signs = self._unfit(), [*self._signs()]
+        unfit = self._unfit()
+        signs = [*self._signs()]
         if unfit:
             yield f"No conclusion, since {unfit}."
         elif signs:
@@ -151,7 +155,8 @@ class Sensitivity(Result):
 
     def _signs(self) -> Iterator[tuple[str, str, str, int]]:
         """Yields which of each pair has more runs near the best, by interval or paired t test."""
-        gap, names = self.difference.get(_SHARE), [of.name for of in self.sweeps]
+        gap = self.difference.get(_SHARE)
+        names = [of.name for of in self.sweeps]
         if gap is not None and gap.interval is not None:
             shown = not gap.interval.low <= 0 <= gap.interval.high
             yield names[0], names[1], "", int(math.copysign(shown, gap.value))

@@ -39,7 +39,8 @@ class _Ruler:
     """Places the values of a hyperparameter on an axis, by the range that the space gives."""
 
     def __init__(self, axes: Sequence[Axis]):
-        scales, self.words = [axis.scale for axis in axes], list[str]()
+        scales = [axis.scale for axis in axes]
+        self.words: list[str] = []
         if any(scale.categories is not None for scale in scales):
             each = [axis.scale.categories or map(metrics.text, axis.used) for axis in axes]
             self.words = [*dict.fromkeys(word for words in each for word in words)]
@@ -60,7 +61,9 @@ class _Ruler:
 
     def height(self, values: Sequence[object]) -> np.ndarray:
         """Returns positions between the ends, from 0 to 1; .5 if there is one position."""
-        at, low, high = self.place(values), np.float64(self.low), np.float64(self.high)
+        at = self.place(values)
+        low = np.float64(self.low)
+        high = np.float64(self.high)
         if self.log and not self.words:
             at, low, high = np.log(at), np.log(low), np.log(high)
         return (at - low) / (high - low) if high > low else np.full(len(at), 0.5)
@@ -123,7 +126,8 @@ def ranks(sweeps: Sequence[Sweep], groups: Sequence[str] | None = None) -> Figur
     """
     drawing, axes = plots.canvas(5.5, 4.0)
     named = [sweep.name for sweep in sweeps] if groups is None else list(groups)
-    rows, numbers = [], {name: k for k, name in enumerate(dict.fromkeys(named))}
+    rows = []
+    numbers = {name: k for k, name in enumerate(dict.fromkeys(named))}
     size, width = (4, 1.5) if groups is None else (1, 0.8)
     style: Any = {"marker": ".", "markersize": size, "linewidth": width}
     for sweep, group in zip(sweeps, named, strict=True):
@@ -146,7 +150,8 @@ def marginals(sweeps: Sequence[Sweep]) -> Figure:
     plots.legend(drawing, plots.marks([sweep.name for sweep in sweeps]))
     rows = [(s.name, axis.name, int(axis.active.sum())) for s in sweeps for axis in s.axes]
     caption = "Each mark is a run in which the hyperparameter has an effect." + _losses(sweeps)
-    columns, title = ("sweep", "hyperparameter", "runs"), "Scores by each hyperparameter"
+    columns = ("sweep", "hyperparameter", "runs")
+    title = "Scores by each hyperparameter"
     return Figure("marginals", title, caption, drawing, columns, rows)
 
 
@@ -189,7 +194,9 @@ def parallel(sweep: Sweep) -> Figure:
     columns, order = len(sweep.axes) + 1, np.argsort(-sweep.gain, kind="stable")
     drawing, panel = plots.canvas(max(5.5, _INCHES * columns), 4.0)
     panel.grid(visible=False)
-    heights, heads, texts = np.full((len(read), columns), np.nan), list[str](), list[list[str]]()
+    heights = np.full((len(read), columns), np.nan)
+    heads: list[str] = []
+    texts: list[list[str]] = []
     for place, axis in enumerate(sweep.axes):
         ruler = _Ruler([axis])
         heights[axis.active, place] = ruler.height(axis.used)

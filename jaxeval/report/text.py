@@ -133,7 +133,8 @@ def statuses(counts: Mapping[str, int]) -> str:
 
 def unusable(scores: Sequence[Unusable], missing: Missing) -> str:
     """States how many scores were unusable and how they were treated."""
-    done, first = "counted as 0" if missing == "zero" else "left out", scores[0]
+    done = "counted as 0" if missing == "zero" else "left out"
+    first = scores[0]
     where = f"{'the first ' if len(scores) > 1 else ''}in row {first.row}, column {first.column}"
     return f"{counted(len(scores), 'unusable score')} {done}, {where} ({first.what})"
 
@@ -217,10 +218,12 @@ def sentence(order: Sequence[str], shown: Signs, noun: str = "data set", where: 
       where: of a single cell, such as " in the mean over 3 tasks".
     """
     if not any(sign for cells in shown.values() for sign in cells.values()):
-        who, cells = f"the {len(order)} models", _cells(shown)
+        who = f"the {len(order)} models"
+        cells = _cells(shown)
         on = {1: where, 2: f" on either {noun}"}.get(cells, f" on any of the {cells} {noun}s")
         return f"No difference between {joined(order) if len(order) == 2 else who} was shown{on}"
-    best, one = leader(order, shown), _cells(shown) == 1
+    best = leader(order, shown)
+    one = _cells(shown) == 1
     of = {m: record(shown, best, m) for m in order if m != best}
     better, worse = (_than(side, of, noun) for side in (0, 1))
     if one and worse:
@@ -263,7 +266,8 @@ def against(control: str, order: Sequence[str], shown: Signs, noun: str = "data 
 
 def _on(side: int, record: tuple[int, int, int], noun: str) -> str:
     """Returns " on 2 of 3 tasks", or "" for a single cell."""
-    count, cells = record[side], sum(record)
+    count = record[side]
+    cells = sum(record)
     if count < cells:
         return f" on {count} of {cells} {noun}s"
     return {1: "", 2: f" on both {noun}s"}.get(cells, f" on all {cells} {noun}s")

@@ -91,7 +91,7 @@ class VectorScores(Result):
             yield from ((*_counts(f"  {g}", name, part), "") for g, part in score.groups.items())
 
     def _best(self) -> str:
-        found = list[tuple[str, str, str, int]]()
+        found: list[tuple[str, str, str, int]] = []
         points = collections.defaultdict[str, float](float)
         for of in self.results:
             for d in of.differences:
@@ -184,9 +184,11 @@ class JudgedVectors(Result):
     def _blocks(self, mode: Judgement) -> Iterator[Block]:
         yield Heading(_MODES[mode.mode])
         head = ["vectors", MEAN, *(f"{task} ({self.metrics[task]})" for task in mode.tasks)]
-        title, rows = "Test scores in percent, mean (sd) over seeds", [*_means(mode)]
+        title = "Test scores in percent, mean (sd) over seeds"
+        rows = [*_means(mode)]
         if mode.study is not None and mode.study.main is not None and len(mode.scores) > 2:
-            scale, places = words.score_format(mode.study), mode.study.main.rows
+            scale = words.score_format(mode.study)
+            places = mode.study.main.rows
             head[2:2] = text.confidence(mode.study.rules), "rank", "tied"
             for row in rows:
                 (of,) = (place for place in places if place.model == row[0])

@@ -79,7 +79,8 @@ def disagreeing(
     content = np.zeros(0, int) if rows.content is None else rows.content.codes[where]
     if layout.mismatched == "pair" or content.max(initial=-1) < 0:
         return np.zeros(len(where), bool)
-    item, known = texts.dense(rows.item.codes[where]), content >= 0
+    item = texts.dense(rows.item.codes[where])
+    known = content >= 0
     pairs = texts.pair_codes(item[known], content[known])
     of_each = item[known][texts.first_of(texts.dense(pairs))]  # the item of each content
     wrong = np.asarray(np.bincount(of_each, minlength=len(where))[item] > 1)
@@ -163,7 +164,8 @@ def _model(
         found = f"{' x '.join(map(str, shape))} (items, runs, answers) are too many"
         raise rows.error(name, found)
     place = item[order], run[order], answer
-    scores, status = np.full(shape, np.nan), np.full(shape, Status.ABSENT, np.uint8)
+    scores = np.full(shape, np.nan)
+    status = np.full(shape, Status.ABSENT, np.uint8)
     scores[place], status[place] = values[order], answered[order]
     if not rows.whole and _is_disjoint(~np.isnan(scores).all(2)):
         found = f"a run of {rows.model.name(int(where[0]))} has no item in common with its other"
@@ -183,7 +185,8 @@ def _runs(rows: Rows, where: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[s
     Named runs are sorted by name, and so have one order on all data sets.
     """
     run = texts.dense(rows.run[where])
-    first, labels = texts.first_of(run), {}
+    first = texts.first_of(run)
+    labels = {}
     for name, coded in rows.labels.items():
         codes = coded.codes[where[first]]
         if name != "name" or (codes.min() >= 0 and len({*codes.tolist()}) == len(codes)):
@@ -191,7 +194,8 @@ def _runs(rows: Rows, where: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[s
     if "name" in labels:
         order = np.argsort(labels["name"].astype(str))
         labels = {name: values[order] for name, values in labels.items()}
-        first, run = first[order], np.argsort(order)[run]
+        first = first[order]
+        run = np.argsort(order)[run]
     return first, run, labels
 
 

@@ -131,7 +131,8 @@ def from_python(table: Any) -> Columns:
         return _from_records(records, "records", range(1, len(records) + 1))
     index = getattr(table, "index", None)  # pandas writes a named one as a column, too
     if any(getattr(index, "names", ())):
-        table, index = table.reset_index(), None
+        table = table.reset_index()
+        index = None
     labels = [label for label in getattr(index, "values", ()) if isinstance(label, str)]
     values = {str(name): [*table[name]] for name in table.columns}
     if len(values) < len(table.columns) or not len(table):
@@ -192,7 +193,8 @@ def _flat(
 
 
 def _read_delimited(path: str | Path, header: str) -> Columns:
-    delimiter, names = _delimiter(header), _split(header, path)
+    delimiter = _delimiter(header)
+    names = _split(header, path)
     told = next(text.iterate_lines(path), "") != header  # the delimiter, to Excel
     large = Path(path).stat().st_size > _LARGE and not told and len({*names}) == len(names)
     points = delimiter == ";"  # as spreadsheets write where decimals have a comma
@@ -203,7 +205,8 @@ def _read_delimited(path: str | Path, header: str) -> Columns:
     lines = (line + "\n" for line in text.table_lines(path))
     # strict: an open quote would swallow the rest
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    ends, body = list[int](), list[list[str]]()
+    ends: list[int] = []
+    body: list[list[str]] = []
     try:
         names = [name.strip() for name in next(reader)]  # of several lines, if quoted
         for row in filter(None, reader):
@@ -235,7 +238,7 @@ def _delimiter(header: str) -> str:
 
 
 def _read_json_lines(path: str | Path, wanted: Collection[str]) -> Columns:
-    records = dict[int, dict[str, Json]]()
+    records: dict[int, dict[str, Json]] = {}
     tops = {*wanted, *(name.partition(".")[0] for name in wanted)}
     for number, record in json_lines(path):
         if wanted and records:  # the first record has all keys, for messages

@@ -23,8 +23,10 @@ def find(rows: Rows, layout: Layout) -> tuple[Rows, bool, float]:
     Fold 1 of another repeat is another split.
     """
     rows = _parted(rows)
-    split, column = rows.labels.get("split"), layout.columns.get("split", "")
-    seed, repeat = rows.labels.get("seed"), layout.columns.get("seed", "")
+    split = rows.labels.get("split")
+    column = layout.columns.get("split", "")
+    seed = rows.labels.get("seed")
+    repeat = layout.columns.get("seed", "")
     named = role(column) == "split" and re.search("fold|cv", column, re.IGNORECASE)
     if not split or not (named or are_folds(split.names)):
         return rows, False, 0.0
@@ -83,7 +85,8 @@ def _p_alike(rows: Rows, repeat: Coded, fold: Coded) -> float:
         else:
             rest = table - table.mean(axis=1, keepdims=True)
             effect = rest.mean(axis=0)
-            between, within = folds - 1, (folds - 1) * (repeats - 1)
+            between = folds - 1
+            within = (folds - 1) * (repeats - 1)
             ratio = repeats * (repeats - 1) * np.sum(effect**2) / np.sum((rest - effect) ** 2)
             found.append(max(1e-300, float(scipy.special.fdtrc(between, within, ratio))))
     return max(found) and min(found) * len(found)

@@ -33,7 +33,8 @@ def build(rows: Rows, layout: Layout) -> Scores:
     warnings = [*rows.warnings, *unfinished]
     models = _select_models(rows, layout)
     absent: dict[str, list[str]] = {model: [] for model in models}
-    found, without_metric = dict[Key, _ByModel](), list[str]()
+    found: dict[Key, _ByModel] = {}
+    without_metric: list[str] = []
     for name, by_model in _data_sets(rows, models):
         for model, where in by_model.items():
             if not np.any(rows.status[where] == Status.SCORED):
@@ -69,7 +70,8 @@ def build(rows: Rows, layout: Layout) -> Scores:
 
 def _count_statuses(rows: Rows) -> tuple[dict[str, Counter[str]], list[str]]:
     """Returns model -> status -> number of runs, and warnings of scores of unfinished ones."""
-    counts, warnings = dict[str, Counter[str]](), list[str]()
+    counts: dict[str, Counter[str]] = {}
+    warnings: list[str] = []
     if rows.ended is None or {*rows.ended.names} <= {"", "None"}:
         return counts, warnings
     firsts = np.arange(len(rows)) if rows.whole else np.unique(texts.first_place(rows.run))
@@ -82,7 +84,8 @@ def _count_statuses(rows: Rows) -> tuple[dict[str, Counter[str]], list[str]]:
         name = rows.model.names[model]
         if status not in ("", "None"):
             counts.setdefault(name, Counter())[status] = every[k]
-        rule, word = "it counts, unless the table leaves it empty", normal.word(status)
+        rule = "it counts, unless the table leaves it empty"
+        word = normal.word(status)
         if word in normal.FAILED:
             rule = "failed runs have no score; without the column of statuses it would count"
         elif word not in _UNFINISHED:
@@ -125,7 +128,7 @@ def _select_models(rows: Rows, layout: Layout) -> list[str]:
     for name in models if layout.models else ():
         if name not in rows.model:
             raise rows.error("", f"no model {name!r}; {meant(name, rows.model.names)}")
-    plain = dict[str, str]()
+    plain: dict[str, str] = {}
     for name in models:
         if (other := plain.setdefault(name.strip(), name)) != name:
             raise rows.error("", f"models {other!r} and {name!r} differ only in blanks")
@@ -147,7 +150,8 @@ def _data_sets(rows: Rows, models: Sequence[str]) -> Iterator[tuple[str, dict[st
     order = np.argsort(keys, kind="stable")
     width = int(rows.model.codes.max(initial=0)) + 1
     starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
-    keys, starts = keys[order[starts]], np.append(starts, len(order))
+    keys = keys[order[starts]]
+    starts = np.append(starts, len(order))
     for code, name in enumerate(rows.dataset.names):
         begin, end = (starts[np.searchsorted(keys, code * width + codes + k)] for k in (0, 1))
         if np.any(end > begin):
@@ -177,8 +181,9 @@ def _directions(
     """
     if rows.direction:
         return dict.fromkeys(keys, rows.direction)
-    asked, names = layout.higher_is_better, list(dict.fromkeys(metric for _, metric in keys))
-    better = dict[Key, bool | None]()
+    asked = layout.higher_is_better
+    names = list(dict.fromkeys(metric for _, metric in keys))
+    better: dict[Key, bool | None] = {}
     for task, metric in keys:
         plain = metrics.higher_is_better(metric.split("/")[0])
         named = metrics.higher_is_better(metric) if plain is None else plain
@@ -196,7 +201,7 @@ def _directions(
             f"of unknown direction, but that of {listed(names)} is known; "
             f"{argument('metric', 'NAME')} chooses one"
         )
-    directions = dict[Key, tuple[bool, Direction]]()
+    directions: dict[Key, tuple[bool, Direction]] = {}
     for key, higher in better.items():
         higher = asked if higher is None else higher
         who: Direction = "recorded" if key in rows.recorded or asked is not None else "named"

@@ -103,7 +103,8 @@ class Followed:
     def seconds_left(self) -> float | None:
         """Estimates the time until the members that have begun end; None if unknown."""
         times = [*self._writes]
-        share, budget = self._share, json.loads(self.config).get("training", {}).get("epochs")
+        share = self._share
+        budget = json.loads(self.config).get("training", {}).get("epochs")
         if len(times) > 1 and times[-1][0] > times[0][0]:
             share = (times[-1][0] - times[0][0]) / sum(count for _, count in times[1:])
         ended = [self.epochs[key] for key in self._ended if key in self.epochs]
@@ -124,8 +125,11 @@ class Following:
     """An open runs database that is read as it grows; several threads may use it."""
 
     def __init__(self, location: str | Path, clock: Callable[[], float] = time.time):
-        self._location, self._clock, self._lock = location, clock, threading.RLock()
-        self._stack, self._versions = contextlib.ExitStack(), itertools.count(1)
+        self._location = location
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._stack = contextlib.ExitStack()
+        self._versions = itertools.count(1)
         self._open()
         self.poll()
 
@@ -137,7 +141,10 @@ class Following:
             sql.execute("PRAGMA query_only=ON")
             self._stack.close()
             self._stack = stack.pop_all()
-        self._store, self._sql, self._file, self._opened = opened, sql, file, file.stat()
+        self._store = opened
+        self._sql = sql
+        self._file = file
+        self._opened = file.stat()
         both = (file, file.with_name(f"{file.name}-wal"))
         each = [path.stat() for path in both if path.exists()]
         self.begun = max(of.st_mtime for of in each if of.st_size)  # who reads makes an empty log
@@ -200,8 +207,10 @@ class Following:
         query = f"SELECT {_MEMBER}, max(epoch), max(rowid) FROM scores {new} GROUP BY {_MEMBER}"
         trained: Counter[str] = Counter()
         for experiment, *member, epoch, row in self._sql.execute(query):
-            known, key = self.experiments[experiment], tuple(member)
-            known.row, before = max(known.row, row), known.epochs.get(key, 0)
+            known = self.experiments[experiment]
+            key = tuple(member)
+            known.row = max(known.row, row)
+            before = known.epochs.get(key, 0)
             known.epochs[key] = max(epoch, before)
             trained[experiment] += known.epochs[key] - before
         for experiment, count in (+trained).items() if self._version is not None else ():

@@ -32,7 +32,8 @@ def one_row_a_run(
     """
     for axis in AXES:
         name = layout.columns.get(axis, "")
-        asked, kind = argument("column", {axis: name}), role(name)
+        asked = argument("column", {axis: name})
+        kind = role(name)
         folds = name == FOLDS and "resampling_id" in table.values
         if kind in ("step", "time") and not folds:
             why = f"{asked}: steps and times are not units; {_remedy(table, name, score)}"
@@ -44,7 +45,8 @@ def one_row_a_run(
         places, note = _pick(table, layout, picks, score, _runs(table, there, layout.models))
         return table.select(places), dataclasses.replace(layout, columns=rest), [note]
     free = [n for n in table.values if n not in (*layout.columns.values(), *layout.models)]
-    steps, answers = [name for name in free if role(name) == "step"], item_roles(free)
+    steps = [name for name in free if role(name) == "step"]
+    answers = item_roles(free)
     gold = ("gold",) if "predicted" in answers and "score" not in answers else ()
     items = {answers[of]: _ITEMS for of in ("item", *gold) if of in answers}
     for name in (n for n in free if role(n) == "resample"):  # no setting, as bootstrap=True is
@@ -115,7 +117,8 @@ def _pick(
     `run`: [N] number of each row's run.
     """
     (pick, name), *others = picks.items()
-    asked, by = argument("column", picks), texts.to_floats(table[name])
+    asked = argument("column", picks)
+    by = texts.to_floats(table[name])
     wrong = "expected one of them" if others else ""
     if pick == "best" and (name == score or "test" in words_of(name)):
         wrong = "the best row by the compared score is too good; expected a column of dev scores"
@@ -132,7 +135,8 @@ def _pick(
     place = np.arange(len(table))
     order = np.lexsort((np.where(both, -place, place), worth, scored, run))
     last = np.flatnonzero(np.diff(run[order], append=-1))
-    best, second = order[last], order[last - 1]
+    best = order[last]
+    second = order[last - 1]
     tied = (run[second] == run[best]) & (second != best) & (worth[second] == worth[best])
     lost = scored[best] & (~both[best] | (tied & (pick == "last")))
     for first, other in zip(best[lost].tolist(), second[lost].tolist(), strict=True):

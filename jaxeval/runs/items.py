@@ -130,7 +130,8 @@ def to_rows(table: Columns, metric: str = "", label: str = "seed", scored: str =
       metric: of all rows; "": that of the column metric, else accuracy, or `scored` of scores.
       label: what kind of label the column seed holds.
     """
-    size, known = len(table), table.values
+    size = len(table)
+    known = table.values
 
     def column(role: str, otherwise: str = "") -> Coded:
         cells = known.get(role, constant(otherwise, size))
@@ -138,10 +139,13 @@ def to_rows(table: Columns, metric: str = "", label: str = "seed", scored: str =
             cells = [otherwise if cell is None else cell for cell in cells]
         return encode(cells)
 
-    model, dataset = column("model", Path(table.source).stem), column("dataset")
-    run, (score, empty, gold, predicted) = column("seed", "1"), _parse_answers(table)
+    model = column("model", Path(table.source).stem)
+    dataset = column("dataset")
+    run = column("seed", "1")
+    score, empty, gold, predicted = _parse_answers(table)
     default = scored if "score" in known else "accuracy"
-    measured, item = constant(metric, size) if metric else column("metric"), encode(known["item"])
+    measured = constant(metric, size) if metric else column("metric")
+    item = encode(known["item"])
     # in the order of each data set
     first, codes = texts.appearance(texts.pair_codes(dataset.codes, item.codes))
     of_model = texts.pair_codes(model.codes, dataset.codes)

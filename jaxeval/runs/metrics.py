@@ -56,7 +56,8 @@ _GAINS = re.compile(r"likelihoods?|log_?liks?|log_?probs?|informations?|gains?")
 _TURNING = {"neg", "negative", "negated", "minus", "inverse", "inverted", "reciprocal"}
 _TURNING_FIRST = ("1", "one", "no")  # 1-wer and 1 - test_wer, but not zero_one_loss
 _ANY_SIGN = {"loss", "nat", "nll", "likelihood"}  # negative ones are of densities
-_TRAINING, DEV = {"train", "training", "trn"}, {"dev", "val", "valid", "validation"}
+_TRAINING = {"train", "training", "trn"}
+DEV = {"dev", "val", "valid", "validation"}
 _LOSS = {"loss", "nll", "cost", "logloss"}
 _UNIT_NAMES = tuple(_KNOWN)
 PERCENT = ("fraction", "error rate")  # stored from 0 to 1, shown in percent
@@ -88,7 +89,8 @@ def bounds(
     metric: str | None, scores: np.ndarray, unit: str | None = None
 ) -> tuple[float, float] | None:
     """Returns the range of a metric, (0, 1) of fractions, (0, inf) of errors; None if unknown."""
-    named, least = unit if unit in _UNIT_NAMES else unit_of(metric), scores.min(initial=math.inf)
+    named = unit if unit in _UNIT_NAMES else unit_of(metric)
+    least = scores.min(initial=math.inf)
     if named == "fraction" and least >= 0:
         return next(((0.0, top) for top in (1.0, 100.0) if scores.max(initial=0) <= top), None)
     errors = higher_is_better(metric) is False and _ANY_SIGN.isdisjoint(_words(metric))
@@ -188,7 +190,8 @@ def _endings(metric: str | None) -> Iterator[tuple[str, Sequence[str]]]:
     An ending is joined, AP50 also without its number. Last, those of loss_val and hits@10
     without the part of the data, the number and at.
     """
-    words, whole = _words(metric), 0
+    words = _words(metric)
+    whole = 0
     while len(words) != whole:
         for k in range(whole := len(words)):
             ending = "".join(words[k:])

@@ -90,12 +90,14 @@ def scores(everything: Sequence[MemberRow], source: str, layout: Layout) -> Scor
     ids, asked = _requested(layout, members, table.texts("model"), source)
     chosen = dataclasses.replace(layout, columns=roles, models=asked)
     found = tables.from_columns(table, chosen, "the runs say")
-    notes, warnings = list[str](), [*found.warnings]
+    notes: list[str] = []
+    warnings = [*found.warnings]
     if left_out:
         other = records.describe(left_out)
         warnings.append(f"not compared, as their runs differ in more than seeds: {other}")
     by_config: dict[str, MemberRow] = {}  # a member of each model with one config
-    random, own = list[str](), list[str]()  # models by their splits
+    random: list[str] = []  # models with random splits
+    own: list[str] = []  # models with the data's own split
     for model in found.models:
         each = [data.models[model] for data in found.data_sets if model in data.models]
         rows = [members[row - 1] for row in sorted(r for m in each for r in m.rows[m.finished])]
@@ -129,7 +131,8 @@ def _requested(
         by_id.setdefault(row.experiment, set()).add(name)
     # every setting of a sweep is a model
     ids = {key: min(names) for key, names in by_id.items() if len(names) == 1}
-    found, repeated = dict[str, None](), set[str]()
+    found: dict[str, None] = {}
+    repeated: set[str] = set()
     if layout.models and "repeat" not in layout.columns.values():
         groups = [g for g in records.by_experiment(rows) if records.kind(g) == "noise"]
         repeated = {name for group in groups for name in by_id[group[0].experiment]}
@@ -176,12 +179,14 @@ def item_scores(location: str, runs: Scores, layout: Layout) -> Scores:
     """
     members = _chosen(store.load(location), location, layout)
     part = layout.columns.get("score", "test")
-    data_sets, notes, without = list[DataSetScores](), list[str](), dict[str, None]()
+    data_sets: list[DataSetScores] = []
+    notes: list[str] = []
+    without: dict[str, None] = {}
     with store.open_existing(location) as opened:
         each = (opened.outcomes(e, part) for e in dict.fromkeys(m.experiment for m in members))
         kept = {records.key(outcomes): outcomes for of in each for outcomes in of}
     for data in runs.data_sets:
-        by_model = dict[str, list[_Run]]()
+        by_model: dict[str, list[_Run]] = {}
         for model, rows in _of_one_split(data, members).items():
             keys = [(row, records.key(row)) for row in rows]
             by_model[model] = [(row, kept[key]) for row, key in keys if key in kept]
@@ -234,7 +239,9 @@ def _data_set(
 ) -> tuple[list[DataSetScores], list[str]]:
     """Returns the scores of models on the items of the first, and why others have none."""
     base, (first, *_) = next(iter(by_model.items()))
-    models, notes, names = dict[str, ModelScores](), list[str](), first[1].names
+    models: dict[str, ModelScores] = {}
+    notes: list[str] = []
+    names = first[1].names
     for model, runs in by_model.items():
         if reason := next(filter(None, (_mismatch(first, run) for run in runs)), ""):
             notes.append(f"No item-level tests of {base} and {model}: {reason}.")

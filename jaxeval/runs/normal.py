@@ -107,10 +107,12 @@ def parse_scores(table: Columns, name: str) -> tuple[np.ndarray, dict[int, Unusa
 
     Raises DataError: a list, an object, or a number with a decimal comma or a percent sign.
     """
-    raw, wrong = table[name], dict[int, Unusable]()
+    raw = table[name]
+    wrong: dict[int, Unusable] = {}
     score = texts.to_floats(raw)
     for k in np.flatnonzero(~np.isfinite(score)).tolist():
-        value, row = raw[k], int(table.rows[k])
+        value = raw[k]
+        row = int(table.rows[k])
         if isinstance(value, Mapping | list | tuple | np.ndarray):
             found = f"row {row}, column {name}: {str(value)[:40]} is not a number"
             raise DataError(f"{found}; expected a score in each record", table.source)

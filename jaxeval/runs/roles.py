@@ -35,7 +35,8 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
         table[column]  # it must exist
     known = _named_roles(table, layout)
     layout = dataclasses.replace(layout, columns={**known, **layout.columns})
-    there, asked = present(table, layout), {*layout.columns.values()}
+    there = present(table, layout)
+    asked = {*layout.columns.values()}
     scores = [] if "score" in there else _score_candidates(table, layout)
     if "model" in there and len(scores) == 1:
         known["score"] = there["score"] = scores[0]

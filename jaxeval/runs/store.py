@@ -124,7 +124,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
         """
         with self._transaction() as sql:
             named = "SELECT 1 FROM sqlite_master WHERE name = 'jaxeval_schema'"
-            there, version = sql.execute(named).fetchone(), _VERSION if create else None
+            there = sql.execute(named).fetchone()
+            version = _VERSION if create else None
             if there:
                 (version,) = sql.execute("SELECT max(version) FROM jaxeval_schema").fetchone()
             if version is None:
@@ -230,7 +231,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
         Those that diverged have failed: they have no scores, whatever an epoch before had.
         """
-        names, one = ", ".join(records.MemberRow._fields), "WHERE id = ?" if experiment else ""
+        names = ", ".join(records.MemberRow._fields)
+        one = "WHERE id = ?" if experiment else ""
         query = f"SELECT {names} FROM members JOIN experiments ON experiment = id {one}"
         found = self._select(f"{query} {_BY_MEMBER}", *[experiment] * bool(experiment))
         rows = map(records.MemberRow._make, found)

@@ -29,7 +29,7 @@ def from_table(table: Columns, layout: Layout) -> Scores:
 
     Raises DataError: names the column or row.
     """
-    exported = list[str]()
+    exported: list[str] = []
     if name := _runs_column(table, layout):
         table, exported = _with_models(table, table.texts(name), layout)
     table, layout, notes = roles.complete(table, layout)
@@ -122,7 +122,9 @@ def _parse(
 
     `failed`: [rows]: the status explains a problem.
     """
-    found, unusable, unexplained = list[np.ndarray](), list[Unusable](), list[Unusable]()
+    found: list[np.ndarray] = []
+    unusable: list[Unusable] = []
+    unexplained: list[Unusable] = []
     for name in scores:
         score, wrong = normal.parse_scores(table, name)
         found.append(np.where(np.isfinite(score), score, np.nan) if wrong else score)
@@ -145,7 +147,8 @@ def _choose(
             expected = f"of scores of runs, expected one of {', '.join((*ROLES, *PICKS))}"
             raise DataError(f"{argument('column', {asked: column})}: {expected}", table.source)
     if "model" not in there:
-        wide, message = roles.score_columns(table, layout), ""
+        wide = roles.score_columns(table, layout)
+        message = ""
         if "score" in there and layout.single:
             return table, [there["score"]]
         if "score" in there:

@@ -92,7 +92,8 @@ class Cells(Sequence[str]):
             return np.asarray(self.cells.cast(pyarrow.float64()).to_numpy())
         plain = compute.match_substring_regex(self.cells, _PLAIN)
         numbers = compute.if_else(plain, self.cells, None).cast(pyarrow.float64())
-        found, others = np.array(numbers.to_numpy()), np.flatnonzero(~plain.to_numpy())
+        found = np.array(numbers.to_numpy())
+        others = np.flatnonzero(~plain.to_numpy())
         found[others] = [*map(_to_float, self.cells.take(others).to_pylist())]
         return found
 
@@ -120,7 +121,8 @@ def read_delimited(
     from pyarrow import compute, csv
 
     lines, head = _scan(path, delimiter)
-    plain, parse = pyarrow.string(), csv.ParseOptions(delimiter=delimiter)
+    plain = pyarrow.string()
+    parse = csv.ParseOptions(delimiter=delimiter)
     # Arrow's threads may abort the process as it ends (apache/arrow#34314)
     options = csv.ReadOptions(column_names=names, skip_rows=1, use_threads=False)
     convert = csv.ConvertOptions(column_types=dict.fromkeys(names, plain), null_values=[])
@@ -137,7 +139,8 @@ def read_delimited(
         return []
     if len(table) != lines - 1 or not any(of[-1].as_py() for of in table.columns if len(of)):
         return []
-    cells, columns = table.columns, list[Sequence[str]]()
+    cells = table.columns
+    columns: list[Sequence[str]] = []
     del table
     while cells:  # an encoded column is held once
         column = cells.pop(0)
@@ -243,7 +246,8 @@ def take(values: Sequence[object], places: np.ndarray) -> Sequence[object]:
 
 def join(columns: Sequence[Coded]) -> Coded:
     """Returns the known names of several columns, one after the other."""
-    places, codes = dict[str, int](), list[np.ndarray]()
+    places: dict[str, int] = {}
+    codes: list[np.ndarray] = []
     for column in columns:
         own = [places.setdefault(name, len(places)) for name in column.names]
         codes.append(np.array(own, np.int32)[column.codes])

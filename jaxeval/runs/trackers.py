@@ -26,7 +26,9 @@ _FLOATS = {1: "<f", 2: "<d"}  # of tensors
 _TFRECORD = struct.Struct("<QI")
 # of a part of a .wandb file, which is a log of LevelDB in blocks (its log_format.md): checksum,
 # length, kind; kinds 1 and 4 end a record
-_LEVELDB, _BLOCK, _ENDS = struct.Struct("<IHB"), 1 << 15, (1, 4)
+_LEVELDB = struct.Struct("<IHB")
+_BLOCK = 1 << 15
+_ENDS = (1, 4)
 _WANDB = b":W&B"
 _BYTES = {1: 8, 5: 4}  # of a field, by its wire type
 
@@ -53,7 +55,8 @@ class Run:
     def rows(self, by_step: bool) -> list[dict[str, Any]]:
         """Returns a row with the last value of each metric, or a row a step."""
         whole = {"Name": self.name, "status": self.state, **self.config}
-        at, last = [(step, self.steps[step]) for step in sorted(self.steps)], dict[str, Any]()
+        at = [(step, self.steps[step]) for step in sorted(self.steps)]
+        last: dict[str, Any] = {}
         if by_step:
             return [{**whole, "step": step, **values} for step, values in at]
         for _, values in at:
@@ -112,7 +115,8 @@ def _read_trackio(select: _Select) -> Mapping[str, Run]:
 
 def _read_mlruns(files: Sequence[Path], root: Path) -> Mapping[Path, Run]:
     """Reads MLflow's folders: meta.yaml of experiments and runs, a file a parameter or metric."""
-    runs, experiments = dict[Path, Run](), dict[Path, str]()
+    runs: dict[Path, Run] = {}
+    experiments: dict[Path, str] = {}
     for file in files:
         lines = re.findall(r"^(\w+): (.*)$", file.read_text(), re.MULTILINE)
         about = {key: value.strip("'\"") for key, value in lines}
@@ -198,7 +202,8 @@ _READERS: dict[str, tuple[str, Callable[..., Mapping[Any, Run]]]] = {
 def _scalar(value: Mapping[int, Any]) -> float | None:
     """Returns a number (2 a float), or a tensor without axes: 1 type, 2 axes, 4 to 6 content."""
     tensor = {1: 1, 4: value[2]} if 2 in value else _message(value.get(8, b""))
-    kind, raw = _FLOATS.get(tensor.get(1, 0)), tensor.get(4) or tensor.get(5) or tensor.get(6)
+    kind = _FLOATS.get(tensor.get(1, 0))
+    raw = tensor.get(4) or tensor.get(5) or tensor.get(6)
     return struct.unpack(kind, raw)[0] if kind and raw and not tensor.get(2) else None
 
 
@@ -237,7 +242,8 @@ def _wandb(raw: bytes) -> Iterator[bytes]:
     """Yields the records of a .wandb file; raises ValueError if it is none."""
     if not raw.startswith(_WANDB[: len(raw)]):
         raise ValueError(f"expected {_WANDB!r} at its beginning")
-    at, record = len(_WANDB) + 3, b""
+    at = len(_WANDB) + 3
+    record = b""
     while at + _LEVELDB.size <= len(raw):
         left = _BLOCK - at % _BLOCK
         if left < _LEVELDB.size:
@@ -259,7 +265,8 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
     at = 0
     while at < len(message):
         key, at = _varint(message, at)
-        number, kind = key >> 3, key & 7
+        number = key >> 3
+        kind = key & 7
         if kind == 0:
             value, at = _varint(message, at)
             yield number, value

@@ -56,7 +56,8 @@ class Models(Selecting, launching.Scheduler):
             each = enumerate(zip(names, sources, strict=True), 1)
             names = [str(s) if isinstance(s, str | Path) else f"{n} ({k})" for k, (n, s) in each]
         self._configs = dict(zip(names, map(reading.to_dict, configs), strict=True))
-        self.session, self._after = studies.Session(), 0
+        self.session = studies.Session()
+        self._after = 0
         first = [self.trial(name, 1) for name in names]
         entries = cohorts.entries(first, self.session.loader)
         self.records = {n: entry.record for n, entry in zip(names, entries, strict=True)}
@@ -91,7 +92,8 @@ class Models(Selecting, launching.Scheduler):
         )
         self._show, self._after, self._seconds = show, after, seconds
         self._jobs: dict[studies.Trial, tuple[str, int]] = {}
-        self._spent, self._news = 0.0, list[str]()
+        self._spent = 0.0
+        self._news: list[str] = []
         # lines to say once, when they are true of a cohort that begins
         self._next, self._goes_on = "", "continues from the recorded evaluations"
 

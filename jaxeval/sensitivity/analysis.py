@@ -88,7 +88,8 @@ def analyze(
     """
     scores = sample(scores, at_least=LEAST)
     refuse_beyond(scores)
-    n, axes = len(scores), values
+    n = len(scores)
+    axes = values
     axes = axes if isinstance(axes, Sequence) else metrics.axes(axes, n, space)
     of_scores = metrics.score_metrics(scores, np.arange(n)[None], ks)
     found = {
@@ -147,7 +148,8 @@ def _draws(
 
     The spread over random halves of the runs estimates that of the whole.
     """
-    generator, n = np.random.default_rng(seed), len(scores)
+    generator = np.random.default_rng(seed)
+    n = len(scores)
     chosen = generator.integers(n, size=(resamples, n))
     halves = np.stack([generator.permutation(n)[: n // 2] for _ in range(resamples)])
     draws = metrics.score_metrics(scores, chosen, ks)
@@ -176,7 +178,9 @@ def _interval(
     if path.startswith(_OF_THE_BEST):
         normal = NormalDist().inv_cdf(1 - tail) * float(np.std(known))
         reach = max(value - low, high - value, normal)
-        low, high, method = value - reach, value + reach, f"symmetric {method}"
+        low = value - reach
+        high = value + reach
+        method = f"symmetric {method}"
     return Interval(low, high, CONFIDENCE, method).clip(*_bounds(path, gap))
 
 
@@ -280,7 +284,8 @@ def _mean(values: Sequence[float], limits: tuple[float, float] = (-math.inf, mat
     """Computes mean, sd and t interval, within the limits of the metric, of independent values."""
     from scipy import stats
 
-    drawn, n = np.array(values, float), len(values)
+    drawn = np.array(values, float)
+    n = len(values)
     centre = float(drawn.mean())
     if n < 2 or np.ptp(drawn) < _ROUNDING:
         return Mean(n, centre, 0.0 if n > 1 else None)

@@ -97,7 +97,8 @@ def axes(
         on a missing column.
     """
     parameters = {of.name: of for of in space.parameters} if space else {}
-    columns, found = {**(beside or {}), **values}, []
+    columns = {**(beside or {}), **values}
+    found = []
     for name, column in values.items():
         if len(column) != runs:
             raise DataError(f"{name}: expected {runs} values, one per run, found {len(column)}")
@@ -123,13 +124,16 @@ def _holds(
 def _axis(
     name: str, column: Sequence[object], holds: np.ndarray, distribution: Distribution | None
 ) -> Axis:
-    numbers, texts = np.array([_number(value) for value in column]), [*map(text, column)]
+    numbers = np.array([_number(value) for value in column])
+    texts = [*map(text, column)]
     words = distribution if isinstance(distribution, Choices) and distribution.are_words else None
     active = holds & np.array([value is not None and value != "" for value in column])
     is_word = active & np.isnan(numbers) & np.array([said.lower() != "nan" for said in texts])
     if words is None and not is_word.any():
         active &= np.isfinite(numbers)
-        keys, ordered, shown = numbers[active], bool(active.any()), scale(distribution)
+        keys = numbers[active]
+        ordered = bool(active.any())
+        shown = scale(distribution)
     else:
         ordered = words is not None and words.ordered
         occurring = sorted({said for said, on in zip(texts, active, strict=True) if on})
@@ -137,7 +141,8 @@ def _axis(
         if lacking := [said for said in occurring if said not in order]:
             raise ConfigError(f"{name}: the order lacks {', '.join(map(repr, lacking))}")
         places = [order.index(said) for said, on in zip(texts, active, strict=True) if on]
-        keys, shown = np.array(places, int), _Scale(tuple(order))
+        keys = np.array(places, int)
+        shown = _Scale(tuple(order))
     rank = np.zeros(len(column), int)
     rank[active] = np.unique(keys, return_inverse=True)[1] + 1
     return Axis(name, column, rank, active, ordered, shown)
@@ -184,7 +189,8 @@ def near_best(scores: np.ndarray, margin: float, higher_is_better: bool) -> np.n
 def _expected_equivalent(scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Shares [R] of pairs of drawn runs within the margin; a run is no pair of its own copies."""
     order = np.argsort(scores, kind="stable")
-    ordered, drawn = np.round(scores, _DECIMALS)[order], counts[:, order]
+    ordered = np.round(scores, _DECIMALS)[order]
+    drawn = counts[:, order]
     upto = np.concatenate([np.zeros((len(drawn), 1)), np.cumsum(drawn, axis=1)], axis=1)
     # differences are compared, as in `_near`: score + margin would round differently
     high = np.array([np.searchsorted(ordered - s, MARGIN + _SLACK, "right") for s in ordered])
@@ -221,7 +227,8 @@ def rhos(scores: np.ndarray, axes: Sequence[Axis]) -> dict[str, float]:
         if varies.any() and np.ptp(own) > 0:
             y = describe.average_ranks(-own)
             x = np.stack([describe.average_ranks(row) for row in distance[varies]])
-            x, y = x - x.mean(axis=1, keepdims=True), y - y.mean()
+            x = x - x.mean(axis=1, keepdims=True)
+            y = y - y.mean()
             each = x @ y / np.sqrt(np.sum(x**2, axis=1) * np.sum(y**2))
             found[path] = float(np.average(each, weights=times[varies]))
     return found
@@ -246,7 +253,8 @@ def _gower(axes: Sequence[Axis], best: np.ndarray) -> np.ndarray:
     total, counted = np.zeros((2, len(best), len(axes[0].rank)))
     for axis in axes:
         position = (axis.rank - 1) / max(1, int(axis.rank.max()) - 1)
-        both, gap = axis.active & axis.active[best, None], np.abs(position - position[best, None])
+        both = axis.active & axis.active[best, None]
+        gap = np.abs(position - position[best, None])
         total += np.where(both, gap if axis.ordered else gap > 0, 0.0)
         counted += both
     return np.asarray(np.round(total / np.maximum(counted, 1), _DISTANCE_DECIMALS))
@@ -283,8 +291,10 @@ def _ups_and_downs(line: np.ndarray) -> tuple[int, float, int]:
 
 def wilson(successes: int, n: int) -> Interval:
     """Computes Wilson's score interval of a proportion (1927), in percent."""
-    z2, share = float(special.ndtri((1 - CONFIDENCE) / 2)) ** 2, successes / n
+    z2 = float(special.ndtri((1 - CONFIDENCE) / 2)) ** 2
+    share = successes / n
     half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2)))
     middle = share + z2 / (2 * n)
-    low, high = (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n)
+    low = (middle - half) / (1 + z2 / n)
+    high = (middle + half) / (1 + z2 / n)
     return Interval(100 * max(low, 0.0), 100 * min(high, 1.0), CONFIDENCE, "Wilson")

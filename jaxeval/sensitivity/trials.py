@@ -101,7 +101,8 @@ def _distinct(sweeps: Sequence[Sweep]) -> list[Sweep]:
 
 
 def _read_table(location: str, request: Request) -> Sweep:
-    table, column = columns.read(location), request.score or "score"
+    table = columns.read(location)
+    column = request.score or "score"
     histories.refuse_history(table)
     if request.score is None and column not in table.values:
         named = f"{argument('score', 'NAME')} names the column of scores"
@@ -115,7 +116,8 @@ def _read_table(location: str, request: Request) -> Sweep:
     for k in keep.tolist():
         place = f"row {table.rows[k]}, column {column}"
         analysis.refuse_beyond(scores[k : k + 1], place, table.source)
-    cut, notes = table.select(keep), []
+    cut = table.select(keep)
+    notes = []
     drawn = [of.name for of in request.space.parameters] if request.space else []
     values = {n: cut[n] for n in request.chosen or [n for n in drawn if n in cut.values]}
     constant = {name: of[0] for name, of in table.values.items() if len({*of}) == 1}
@@ -171,9 +173,10 @@ def read_runs(
     Raises:
       ConfigError, DataError, RunError: none is a sweep, or one cannot be used.
     """
-    found = list[Sweep]()
+    found: list[Sweep] = []
     for group in records.by_experiment(members):
-        first, sweep = group[0], recorded_sweep(group, request)
+        first = group[0]
+        sweep = recorded_sweep(group, request)
         if sweep is None:
             continue
         if not first.higher_is_better:

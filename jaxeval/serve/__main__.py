@@ -100,7 +100,8 @@ def serve_board(
 
     known = {task: str(Path(path).resolve()) for task, path in data.items()}
     judge = {"data": known, "changes": [*changes], "modes": modes, "seeds": seeds}
-    file, limits = Path(baseline), confined.Limits(judge_hours * 3600, int(judge_gb * 1e9))
+    file = Path(baseline)
+    limits = confined.Limits(judge_hours * 3600, int(judge_gb * 1e9))
     with cli.waiting("reading the corpora"):
         asked = {"baseline": str(file.resolve()), "settings": judge}
         _, offline = asyncio.run(confined.call("plan", limits, asked))

@@ -125,7 +125,8 @@ def _answering(
     make: Callable[[Request], Awaitable[Page | Response]],
 ) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
-        asked, page = form(request), await make(request)
+        asked = form(request)
+        page = await make(request)
         if isinstance(page, Response):
             return page
         body = await anyio.to_thread.run_sync(page.write, asked)
@@ -177,7 +178,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, token: str | None):
         self._app, self._token = app, token
-        self._left = dict[str, tuple[float, float]]()  # address -> requests, at which time
+        self._left: dict[str, tuple[float, float]] = {}  # address -> requests, at which time
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request, or refuses it."""
@@ -198,7 +199,8 @@ class Guard:
     def _refusal(self, request: Request) -> Response | None:
         if not self._take(request.client.host if request.client else ""):
             return PlainTextResponse("too many requests\n", 429, {"retry-after": "1"})
-        host, origin = request.headers.get("host", ""), request.headers.get("origin")
+        host = request.headers.get("host", "")
+        origin = request.headers.get("origin")
         if self._token is None and not is_local(host):
             return PlainTextResponse("Host: expected a name of this machine\n", 403)
         if origin is not None and origin.partition("://")[2] != host:

@@ -124,7 +124,8 @@ class Board:
             self.add(of, copy)
         # by page; weak, since visitors may ask for any number of pages
         self._making = weakref.WeakValueDictionary[str, asyncio.Lock]()
-        self._slots, self._asked = asyncio.Semaphore(_AT_ONCE), 0
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._asked = 0
         self._judging: tuple[str, asyncio.Task[None]] | None = None
 
     def close(self) -> None:
@@ -133,7 +134,7 @@ class Board:
 
     def _read(self) -> dict[tuple[str, str], Submission]:
         """Returns all submissions by kind and id, in the order in which they came."""
-        found = list[Submission]()
+        found: list[Submission] = []
         for path in (path for kind in SUFFIXES for path in (self.folder / kind).iterdir()):
             if (path / _ABOUT).exists():
                 found.append(Submission(**json.loads((path / _ABOUT).read_text("utf-8"))))
@@ -270,7 +271,8 @@ class Board:
         of, file, message = of._replace(state="judging", begun=time.time()), self.file(of), ""
         self.change(of)
         try:
-            asked, limits = {"file": str(file)}, self.settings.limits
+            asked = {"file": str(file)}
+            limits = self.settings.limits
             if not of.words:  # nobody has uploaded the baseline
                 of = of._replace(**(await confined.call("check", limits, asked))[0])
             await confined.call("judge", limits, {**asked, "settings": self.settings.judge})

@@ -48,7 +48,8 @@ _KEPT_FREE = 4  # times the largest upload, on the disk
 
 def part(board: Board) -> app.Part:
     """Returns the routes of a board, and what runs beside them."""
-    pages, title = _Pages(board), "Compare a table of scores"
+    pages = _Pages(board)
+    title = "Compare a table of scores"
     form = Page(Document((_TABLES,), title=title), context=_context(forms=["tables"]))
     found = {
         "/vectors/compare": pages.compare,
@@ -87,7 +88,8 @@ class _Pages:
         self._modes = ("fixed", "tuned") if judge["modes"] == "both" else (judge["modes"],)
         tasks = f"tasks {', '.join(judge['data'])} | seeds {judge['seeds']}"
         self._signature = f"{tasks} | {text.versions()}"
-        self._hour, self._counts = 0, collections.Counter[str]()  # uploads by address
+        self._hour = 0
+        self._counts = collections.Counter[str]()  # uploads by address
 
     async def leaderboard(self, request: Request) -> Page | Response:
         """Answers with the leaderboard of a mode."""
@@ -151,7 +153,8 @@ class _Pages:
 
     def _find(self, request: Request) -> Submission:
         """Returns the submission that an address names."""
-        kind, key = request.url.path.split("/")[1], str(request.path_params["id"])
+        kind = request.url.path.split("/")[1]
+        key = str(request.path_params["id"])
         if (found := self._board.find(kind, key)) is None:
             raise HTTPException(404, "no such submission; it may have been deleted")
         return found
@@ -161,7 +164,8 @@ class _Pages:
         of = self._find(request)
         size = f"{of.words:,} words of {of.dimension} dimensions. " if of.words else ""
         more: dict[str, Any] = {"forms": ["delete"] if of.key else [], "about": size + of.about}
-        page, told = _context(f"/{of.kind}/{of.id}", **more), self._public_fields(of)
+        page = _context(f"/{of.kind}/{of.id}", **more)
+        told = self._public_fields(of)
         if of.state == "judged":
             target = self._board.folder / of.kind / of.id / "page"
             if of.kind == "vectors":
@@ -176,21 +180,26 @@ class _Pages:
 
     async def compare(self, request: Request) -> Response:
         """Answers with the comparison of those that were ticked."""
-        mode, chosen = self._mode(request), sorted({*request.query_params.getlist("v")})
+        mode = self._mode(request)
+        chosen = sorted({*request.query_params.getlist("v")})
         judged = {of.id: of for of in self._board.every("vectors", "judged")}
         if not {*chosen} <= {*judged}:
             raise HTTPException(404, "no such vectors were judged; they may have been deleted")
         app.check_ticked(chosen)
         query = urllib.parse.urlencode([("mode", mode), *(("v", key) for key in chosen)])
-        page, found = _context("/vectors/compare", f"?{query}"), [judged[key] for key in chosen]
+        page = _context("/vectors/compare", f"?{query}")
+        found = [judged[key] for key in chosen]
         return _file(request, await self._board.shown("show", found, mode, **page))
 
     async def upload(self, request: Request) -> Response:
         """Checks a file of vectors and queues it; compares a table at once."""
-        kind, query = request.url.path.removeprefix("/"), request.query_params
-        address, hour = request.client.host if request.client else "", int(time.time() // 3600)
+        kind = request.url.path.removeprefix("/")
+        query = request.query_params
+        address = request.client.host if request.client else ""
+        hour = int(time.time() // 3600)
         if hour != self._hour:
-            self._hour, self._counts = hour, collections.Counter()
+            self._hour = hour
+            self._counts = collections.Counter()
         self._counts[address] += 1
         if self._counts[address] > _MOST_AN_HOUR:
             raise HTTPException(429, "too many uploads within an hour", {"retry-after": "600"})
@@ -235,7 +244,8 @@ class _Pages:
         most = self._board.settings.most_bytes
         free = _KEPT_FREE * most
         most = most if file.suffix == SUFFIXES["vectors"] else _MOST_OF_A_TABLE
-        digest, size = hashlib.sha256(json.dumps(options).encode() if options else b""), 0
+        digest = hashlib.sha256(json.dumps(options).encode() if options else b"")
+        size = 0
         chunks = request.stream()
         try:
             async with asyncio.timeout(_WHOLE), await anyio.open_file(file, "wb") as stream:

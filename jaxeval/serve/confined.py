@@ -76,7 +76,9 @@ def _confine(memory: int, parent: int) -> bool:
         resource.setrlimit(getattr(resource, f"RLIMIT_{limit}"), (most, most))
     if sys.platform != "linux":
         return False
-    libc, user, group = ctypes.CDLL(None), os.getuid(), os.getgid()
+    libc = ctypes.CDLL(None)
+    user = os.getuid()
+    group = os.getgid()
     offline = libc.unshare(_NAMESPACES) == 0
     if offline:
         maps = {

@@ -141,7 +141,8 @@ def leaderboard(
     if not kept:
         raise DataError(f"most trainings of {', '.join(left_out)} failed")
     whole = _judged(kept, baseline if baseline in kept else "", mode)
-    (found,), ids = whole.modes, {name: key for key, name in names.items()}
+    (found,) = whole.modes
+    ids = {name: key for key, name in names.items()}
     document = JudgedVectors({}, whole.metrics, {}, [found], ()).document()
     notes = [f"{name} is left out: most of its trainings failed" for name in left_out]
     document = document._replace(
@@ -171,7 +172,8 @@ def _linked(block: Block, ids: Mapping[str, str]) -> Block:
 
 def _rows(mode: Judgement, ids: Mapping[str, str]) -> list[dict[str, Json]]:
     """Returns the numbers of each file on a leaderboard, the best first."""
-    board, rows = mode.study and mode.study.main, []
+    board = mode.study and mode.study.main
+    rows = []
     places = {row.model: row for row in board.rows} if board else {}
     for name, by_task in mode.scores.items():
         place = places.get(name)
@@ -209,14 +211,16 @@ def _is_whole(result: Mapping[str, Any]) -> bool:
 
 def _judged(results: Mapping[str, Any], baseline: str, mode: str) -> JudgedVectors:
     """Compares files that were judged one by one."""
-    judged, first = list[Judgement](), next(iter(results.values()))
+    judged: list[Judgement] = []
+    first = next(iter(results.values()))
     for number, of in enumerate(first["modes"]):
         if of["mode"] == (mode or of["mode"]):
             scores = {name: _scores(tree["modes"][number]) for name, tree in results.items()}
             judged.append(
                 judgement.judge(of["mode"], of["tasks"], of["seeds"], scores, baseline or None)
             )
-    coverage, trainings = dict[tuple[str, str], Any](), list[Mapping[str, object]]()
+    coverage: dict[tuple[str, str], Any] = {}
+    trainings: list[Mapping[str, object]] = []
     for name, tree in results.items():
         (covered,) = tree["coverage"].values()
         coverage |= {(name, task): share for task, share in covered.items()}

@@ -39,8 +39,9 @@ class Cache:
     """
 
     def __init__(self, threads: int, patience: int):
-        self._pool, self._patience = futures.ThreadPoolExecutor(threads), patience
-        self._kept = dict[Hashable, tuple[str, asyncio.Future[tuple[Any, float]]]]()
+        self._pool = futures.ThreadPoolExecutor(threads)
+        self._patience = patience
+        self._kept: dict[Hashable, tuple[str, asyncio.Future[tuple[Any, float]]]] = {}
 
     async def get(self, key: Hashable, mark: str, make: Callable[[], Any]) -> Any:
         """Returns what was made for a mark; what `make` raises is not kept."""
@@ -49,7 +50,8 @@ class Cache:
             made = made if not made.exception() and made.result()[1] > time.monotonic() else None
         if made is None:
             loop = asyncio.get_running_loop()
-            known, made = mark, loop.run_in_executor(self._pool, self._make, make)
+            known = mark
+            made = loop.run_in_executor(self._pool, self._make, make)
         self._kept[key] = known, made
         for oldest in [*self._kept][:-_MOST_KEPT]:
             del self._kept[oldest]
@@ -71,10 +73,11 @@ class Site:
     """The pages of a runs database. All but what makes pages runs in the event loop."""
 
     def __init__(self, followed: Following, location: str, nav: app.Nav = ()):
-        self._followed, self._pages = followed, Pages(followed, location, nav)
+        self._followed = followed
+        self._pages = Pages(followed, location, nav)
         # matplotlib has one state for all threads
         self._answers, self._figures = Cache(2, _REMADE), Cache(1, _REDRAWN)
-        self._marks = dict[PageRequest, tuple[str, str]]()
+        self._marks: dict[PageRequest, tuple[str, str]] = {}
         self._make(
             PageRequest("index"), "html", ""
         )  # imports what the first visitor would wait for
@@ -138,7 +141,7 @@ class Site:
 
     def _asked(self, kind: str, names: Sequence[str]) -> PageRequest:
         """Returns the page that is asked for; HTTPException if there is none."""
-        found = dict[str, None]()
+        found: dict[str, None] = {}
         for name in names:
             key = self._followed.find(name)
             if key is None:
@@ -192,7 +195,9 @@ class Site:
             if mark != sent:
                 after = after if after <= self._followed.row else 0  # of another database
                 news = await anyio.to_thread.run_sync(self._news, asked, after)
-                sent, quiet, after = mark, 0.0, int(str(news["row"]))
+                sent = mark
+                quiet = 0.0
+                after = int(str(news["row"]))
                 yield f"id: {after}\ndata: {json.dumps(news)}\n\n"
             elif quiet > _KEEP_ALIVE:
                 quiet = 0.0

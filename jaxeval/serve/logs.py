@@ -92,7 +92,8 @@ class _Logs:
     """The scores of all logs; texts are read when a page shows them."""
 
     def __init__(self, rows: Rows):
-        self.rows, self.models = rows, [*rows.model.names]
+        self.rows = rows
+        self.models = [*rows.model.names]
         self.pairs = functools.lru_cache(maxsize=4)(self._pairs)
         keys = np.unique(np.stack([rows.dataset.codes, rows.metric.codes], 1), axis=0)
         self.metrics: dict[str, list[str]] = {}
@@ -109,7 +110,8 @@ class _Logs:
                 raise HTTPException(404, f"{name}: the logs have none of this name")
             return given
 
-        a, b = choice("a", self.models), choice("b", self.models, 1)
+        a = choice("a", self.models)
+        b = choice("b", self.models, 1)
         task = choice("task", [*self.metrics])
         given = query if query.get("metric") in self.metrics[task] else {}
         metric = given.get("metric") or choice("metric", self.metrics[task])
@@ -119,7 +121,9 @@ class _Logs:
 
     def _pairs(self, asked: _Query) -> Pairs:
         """Returns the items of two models; DataError if they cannot be paired."""
-        rows, both, notes = self.rows, (asked.a, asked.b), list[str]()
+        rows = self.rows
+        both = (asked.a, asked.b)
+        notes: list[str] = []
         models = [rows.model.names.index(name) for name in both]
         metric = rows.metric.names.index(asked.metric)
         where = np.flatnonzero(
@@ -143,12 +147,14 @@ class _Logs:
         return Pairs(items, chosen, notes)
 
     def _answers(self, where: np.ndarray) -> dict[int, _Answer]:
-        rows, found = self.rows, dict[int, list[int]]()
+        rows = self.rows
+        found: dict[int, list[int]] = {}
         for k, key in zip(where.tolist(), rows.item.codes[where].tolist(), strict=True):
             found.setdefault(key, []).append(k)
         answers = {}
         for key, places in found.items():
-            first, scored = places[0], [k for k in places if rows.status[k] == Status.SCORED]
+            first = places[0]
+            scored = [k for k in places if rows.status[k] == Status.SCORED]
             score = float(np.mean(rows.score[scored])) if scored else None
             log = rows.file.name(first) if rows.file else rows.source
             answers[key] = _Answer(log, rows.item.name(first), score, len(places))

@@ -63,7 +63,7 @@ class Pages:
     def __init__(self, followed: Following, location: str, nav: Nav = ()):
         self._followed, self._location, self._nav = followed, location, nav
         self._signature = f"{location} | {text.versions()}"
-        self._made = dict[tuple[str, str], tuple[int, Any]]()
+        self._made: dict[tuple[str, str], tuple[int, Any]] = {}
 
     def page(self, asked: PageRequest) -> Page:
         """Returns a page; raises JaxevalError if there is none of this kind."""
@@ -95,7 +95,8 @@ class Pages:
         result = self._search(of) if asked.kind == "tune" else self._once(self._sweep, of)
         document = result.document()._replace(last=())
         if asked.kind == "tune":
-            open_, title = result.trials < len(result.evaluations), f"{document.title}: {of.name}"
+            open_ = result.trials < len(result.evaluations)
+            title = f"{document.title}: {of.name}"
             notes = [f"{result.reason}: another may become the best"] * open_
             document = document._replace(title=title, notes=[*notes, *document.notes])
         return Page(document, result.to_dict(), self._listed(known), {"nav": nav})
@@ -249,7 +250,8 @@ class Pages:
 
         rows = self._listed(known)
         listed: list[Json] = [dict(zip(_LISTED, row, strict=True)) for row in rows[1:]]
-        names, label = [(of.id, of.name) for of in known], scores.label(known[0].metric, unit)
+        names = [(of.id, of.name) for of in known]
+        label = scores.label(known[0].metric, unit)
         chart = {"names": names, "curves": shown, "factor": factor, "label": label}
         context: dict[str, object] = {"nav": [*self._nav, *beside], "chart": chart}
         document = document._replace(figures=draw)

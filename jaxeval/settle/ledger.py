@@ -69,7 +69,9 @@ class Ledger:
     """An open ledger, in memory without a path; threads may share it."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path | None):
-        self._sql, self._path, self._lock = connection, path, threading.Lock()
+        self._sql = connection
+        self._path = path
+        self._lock = threading.Lock()
 
     def _rows(self, query: str, *values: object) -> list[Any]:
         with self._lock:
@@ -166,7 +168,8 @@ class Ledger:
         """
         self._rows("BEGIN IMMEDIATE")  # numbers and levels of two processes differ
         with self._sql:  # commits
-            every, ids = self.comparisons(), (base.id, candidate.id)
+            every = self.comparisons()
+            ids = (base.id, candidate.id)
             pair = [old for old in every if (old.base.id, old.candidate.id) == ids]
             same = [old for old in pair if old.settings == settings]
             anew = again and same and same[-1].verdict in DECIDED
@@ -180,7 +183,8 @@ class Ledger:
                 after = max([self._chosen(base.id), *own])
                 count = next(k for k in itertools.count() if after + k + 1 not in known)
             level = self.next_level(settings["alpha"], settings["correction"])
-            number, begun = len(every) + 1, time.time()
+            number = len(every) + 1
+            begun = time.time()
             return self._keep(
                 Comparison(number, base, candidate, note, settings, level, after, count, begun)
             )

@@ -54,7 +54,9 @@ def report(path: Path) -> Settlements:
             (_scores_of(each) for each in reversed(every) if each.result), ("", "", True)
         )
         shown = [each for each in every if not each.result or _scores_of(each) == measured]
-        bases, spent, asked = [*_bases(book, shown)], book.spent(), shown[-1].settings
+        bases = [*_bases(book, shown)]
+        spent = book.spent()
+        asked = shown[-1].settings
         last = next((np.array(of.scores) for of in reversed(bases) if of.mean), None)
         spread = None if last is None else describe.sd(last)
         level = book.next_level(asked["alpha"], asked["correction"])
@@ -118,7 +120,8 @@ def _bases(book: Ledger, shown: Sequence[Comparison]) -> Iterator[Base]:
 
 def _candidate(comparison: Comparison, new: Sequence[float]) -> Candidate:
     result = comparison.result or {}
-    own, bounds = result and result["scores"][result["candidate"]], result.get("interval")
+    own = result and result["scores"][result["candidate"]]
+    bounds = result.get("interval")
     if bounds is not None:
         low, high = (math.nan if bounds[end] is None else bounds[end] for end in ("low", "high"))
         bounds = Interval(low, high, bounds["confidence"], bounds["method"])
@@ -243,8 +246,11 @@ def repeats(command: str, first: Sequence[float], again: Sequence[float], **more
       more: further fields of `Repeats`.
     """
     gaps = stats.gaps(np.array(again), np.array(first[: len(again)]))
-    found, halves = anytime.settle(gaps), gaps / np.sqrt(2)  # two runs have twice the variance
-    sd, within, same = describe.sd(np.array(first)), describe.sd_interval(halves), not np.any(gaps)
+    found = anytime.settle(gaps)
+    halves = gaps / np.sqrt(2)  # two runs have twice the variance
+    sd = describe.sd(np.array(first))
+    within = describe.sd_interval(halves)
+    same = not np.any(gaps)
     decides_little = not within.absent and within.high >= sd
     open_ = found.verdict == "undecided" and not anytime.contradict(*found.interval)
     more["notes"] = [*more.get("notes", ()), *[_SAME] * decides_little]

@@ -52,9 +52,11 @@ class _OpenComparison(NamedTuple):
 
     def add(self, event: Evaluated) -> str:
         """Writes what an evaluation has brought, if it counts; returns a line about it."""
-        seed, lost = self.comparison.after + event.number, event.state.lost.get(event.model, ())
+        seed = self.comparison.after + event.number
+        lost = event.state.lost.get(event.model, ())
         if event.score is not None or (self.rule.statistic == "wins" and event.number in lost):
-            side, number = self.ids[event.model], self.comparison.number
+            side = self.ids[event.model]
+            number = self.comparison.number
             if seed not in self.ledger.scores(side):
                 self.spent[event.model] += event.seconds
             self.ledger.add(side, seed, event.score, event.seconds, number)

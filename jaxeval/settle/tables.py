@@ -146,7 +146,8 @@ def settled(
       DataError: there are not two models with scores, the base has a failed run, scores of data
         sets have no mean, or seeds of a growing table are not consecutive.
     """
-    each, higher = _mean_over_data_sets(scores, growing), scores.higher_is_better
+    each = _mean_over_data_sets(scores, growing)
+    higher = scores.higher_is_better
     rule = dataclasses.replace(rule, paired=each.unit == "split", higher_is_better=higher)
     state, order = _state(scores, each, seeds, rule.most, growing)
     places = [data.name for data in scores.data_sets]
@@ -171,7 +172,7 @@ def _state(
     ended = {m: [*known.get(m, ()), *lost.get(m, ())] for m in scores.models}
     if not growing and (absent := [model for model, labels in ended.items() if not labels]):
         raise DataError(f"{absent[0]}: no usable score", scores.source)
-    order = dict[str, int]()
+    order: dict[str, int] = {}
     if each.unit == "row":  # rows have no order of their own
         if seeds:
             raise DataError(f"no column of seeds for {argument('seeds')}", scores.source)
@@ -183,7 +184,8 @@ def _state(
     found, failed = {}, {}
     for model, of in places.items():
         counted = {label: place for label, place in of.items() if place <= most}
-        own, without = known.get(model, {}), lost.get(model, ())
+        own = known.get(model, {})
+        without = lost.get(model, ())
         found[model] = {counted[label]: x for label, x in own.items() if label in counted}
         why = f"{'run' if each.unit == 'row' else each.unit} {{}} failed".format
         failed[model] = {counted[label]: why(label) for label in without if label in counted}
@@ -196,7 +198,8 @@ def _mean_over_data_sets(scores: Scores, growing: bool) -> Samples:
         given = f"{text.counted(len(scores.models), 'model')} ({', '.join(scores.models)})"
         expected = "expected the names of a base and a candidate"
         raise DataError(f"{expected}, found {given}", scores.source)
-    each, names = samples.samples(scores), [data.name for data in scores.data_sets]
+    each = samples.samples(scores)
+    names = [data.name for data in scores.data_sets]
     if len(names) == 1:
         return each
     found = f"found {', '.join(names)}"
@@ -222,7 +225,8 @@ def _gap(
 ) -> list[str]:
     """Says which score is missing, if later ones are there and do not count."""
     each = [{**state.scores[m], **state.lost.get(m, {})} for m in state.models]
-    following, last = rule.looks(state) + 1, max(map(max, filter(None, each)), default=0)
+    following = rule.looks(state) + 1
+    last = max(map(max, filter(None, each)), default=0)
     if not order or rule.stopped(state) or following > min(rule.most, last):
         return []
     lacking = [m for m, of in zip(state.models, each, strict=True) if following not in of]

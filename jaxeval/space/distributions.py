@@ -43,7 +43,8 @@ class Grid:
         """Returns the value of a quantile."""
         if not self.log:
             return self.value(int(quantile * self.count))
-        low, high = math.log(self.low - 0.5), math.log(self.high + 0.5)
+        low = math.log(self.low - 0.5)
+        high = math.log(self.high + 0.5)
         return min(self.high, max(self.low, round(math.exp(low + quantile * (high - low)))))
 
     def value(self, index: int) -> Any:

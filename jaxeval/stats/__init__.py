@@ -161,8 +161,10 @@ def gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     Keeps twelve digits of the typical size of the scores. A pair whose scores are far larger or
     smaller keeps twelve digits of its own size.
     """
-    differences, size = first - second, _typical_size(first, second)
-    rounded, own = _rounded(differences, size), np.maximum(np.abs(first), np.abs(second))
+    differences = first - second
+    size = _typical_size(first, second)
+    rounded = _rounded(differences, size)
+    own = np.maximum(np.abs(first), np.abs(second))
     with np.errstate(over="ignore"):
         sizes = np.clip(size, own, _FAR * own)
     if (apart := (sizes != size) & (own > 0)).any():

@@ -54,7 +54,8 @@ def _log_e_wins(
     (Robbins 1970, "Statistical methods related to the law of the iterated logarithm"). Then the
     e-value is one of the whole null hypothesis "at most 1/2" (or "at least").
     """
-    w, n = np.asarray(wins, float), np.asarray(wins, float) + losses
+    w = np.asarray(wins, float)
+    n = np.asarray(wins, float) + losses
     log_e = n * np.log(2) + scipy.special.betaln(w + 1, n - w + 1)
     if alternative == "two-sided":
         return log_e
@@ -74,8 +75,10 @@ def wins(differences: np.ndarray, alpha: float = 0.05) -> _Course:
       differences: [n] A - B within pairs; infinite where one of the two failed.
     """
     d = np.asarray(differences, np.float64)
-    below, above = _low_ends(d, alpha), _low_ends(-d, alpha)
-    won, lost = np.cumsum(d > 0), np.cumsum(d < 0)
+    below = _low_ends(d, alpha)
+    above = _low_ends(-d, alpha)
+    won = np.cumsum(d > 0)
+    lost = np.cumsum(d < 0)
     greater, less = _log_e_wins(won, lost, "greater"), _log_e_wins(won, lost, "less")
     return _both_sides(below, -above, greater, less)
 
@@ -146,10 +149,12 @@ def _rejected(x: np.ndarray, grid: np.ndarray, alpha: float) -> tuple[np.ndarray
     variance = (0.25 + np.cumsum((x - mean) ** 2)) / (t + 1)
     before = np.append(0.25, variance)[: len(x)]
     stakes = np.sqrt(2 * np.log(2 / alpha) / (t * np.log(t + 1) * before))
-    means, capital = (grid + 1) / 2, np.zeros(len(grid))
+    means = (grid + 1) / 2
+    capital = np.zeros(len(grid))
     with np.errstate(divide="ignore"):
         largest = _TRUNCATION / means
-    ends, at_zero = np.full(len(x), grid[0]), np.zeros(len(x))
+    ends = np.full(len(x), grid[0])
+    at_zero = np.zeros(len(x))
     place = int(np.searchsorted(grid, 0.0))
     for k, (value, stake) in enumerate(zip(x.tolist(), stakes.tolist(), strict=True)):
         capital += np.log1p(np.minimum(stake, largest) * (value - means))
@@ -205,7 +210,8 @@ def settle(
     Raises:
         DataError: a score is not a finite number, or not from 0 to 1 for betting.
     """
-    first, second = stats.floats(a, "differences: expected numbers"), None
+    first = stats.floats(a, "differences: expected numbers")
+    second = None
     if statistic == "wins":
         seen = wins(first, alpha)
     elif statistic == "betting":
@@ -282,7 +288,8 @@ def _skewness(samples: list[np.ndarray]) -> float:
     """Returns |skewness| of A - B, from each sample's unbiased cumulants; they add up."""
     variance = third = 0.0
     for x, sign in zip(samples, (1, -1), strict=False):
-        n, apart = len(x), x - np.mean(x)
+        n = len(x)
+        apart = x - np.mean(x)
         variance += np.sum(apart**2) / (n - 1)
         third += sign * n * np.sum(apart**3) / ((n - 1) * (n - 2))
     return float(abs(third) / variance**1.5)

@@ -49,7 +49,8 @@ def make_board(
     compared = [pair for pair in pairs if pair.data_set == name]
     better = [pair for pair in compared if pair.better]
     apart = tuple(pair.names if pair.better > 0 else pair.names[::-1] for pair in better)
-    sign, beaten = 1 if scores.higher_is_better else -1, {worse for _, worse in apart}
+    sign = 1 if scores.higher_is_better else -1
+    beaten = {worse for _, worse in apart}
     places = multiple.places({m: sign * mean.value for m, mean in means.items()}, apart)
     rows = tuple(Row(m, means[m], *place, m in beaten) for m, place in places.items())
     found = None

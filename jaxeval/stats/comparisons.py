@@ -93,7 +93,8 @@ def _run_pair(units: Samples, data_set: str, a: str, b: str) -> RunScores:
     # scores of different data sets are no samples of one distribution
     both = (x, y) if units.unit == "dataset" else (models[a].scores, models[b].scores)
     enough = len(x) >= max(2, *(len(scores) / 2 for scores in both))
-    paired, by_pairs = (x, y) if len(x) >= 2 else None, shared and enough
+    paired = (x, y) if len(x) >= 2 else None
+    by_pairs = shared and enough
     return RunScores(a, b, data_set, *both, paired, by_pairs, units.noun)
 
 

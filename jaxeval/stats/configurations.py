@@ -74,7 +74,8 @@ def seed_effect(
       table: a row a trained network; `score` is its column of scores.
       key: columns that make a configuration; rows equal in all of them are its repeats.
     """
-    scores, effects = _scores(table, score), []
+    scores = _scores(table, score)
+    effects = []
     for group, rows in _rows_by(table, by, range(len(scores))).items():
         cells = [scores[r] for r in _rows_by(table, key, rows).values() if len(r) > 1]
         if cells:
@@ -112,9 +113,12 @@ def paired_options(
     compared = list(dict.fromkeys(values if options is None else options))
     if len(compared) < 2 or not set(compared) <= set(values):
         raise DataError(f"{option}: expected two or more of its values, found {_listed(compared)}")
-    found, sign, wanted = [], 1 if higher_is_better else -1, {*compared}
+    found = []
+    sign = 1 if higher_is_better else -1
+    wanted = {*compared}
     for group, rows in _rows_by(table, by, range(len(numbers))).items():
-        chosen, complete = [row for row in rows if values[row] in wanted], []
+        chosen = [row for row in rows if values[row] in wanted]
+        complete = []
         for cell in _rows_by(table, key, chosen).values():
             by_value = _rows_by(table, [option], cell)
             if len(by_value) == len(compared):  # a configuration that has all wanted values
@@ -138,9 +142,13 @@ def _comparison(
 
     paired: [configurations, options], higher is better.
     """
-    (wins, best, as_often), n, options = _wins(paired), len(paired), []
+    wins, best, as_often = _wins(paired)
+    n = len(paired)
+    options = []
     for k, (value, own) in enumerate(zip(compared, paired.T, strict=True)):
-        gap, tests, other = None, dict[str, HypothesisTest](), paired[:, best]
+        gap = None
+        tests: dict[str, HypothesisTest] = {}
+        other = paired[:, best]
         if k != best:
             gap = sign * float(np.median(own - other))
             tests |= {"sign_test": hypotheses.sign_test(own, other)} if n > 1 else {}
@@ -174,7 +182,8 @@ def _adjusted(found: Sequence[OptionComparison]) -> list[OptionComparison]:
     """Corrects the p-values of all tests of all groups by Holm's procedure."""
     every = [p for group in found for of in group.options for p in of.adjusted.values()]
     every += [group.friedman.p_value for group in found if group.friedman]
-    p_values, corrected = iter(multiple.adjust_p_values(every).tolist()), []
+    p_values = iter(multiple.adjust_p_values(every).tolist())
+    corrected = []
     for group in found:
         options = (
             dataclasses.replace(of, adjusted={name: next(p_values) for name in of.adjusted})

@@ -45,9 +45,11 @@ class Combination(NamedTuple):
         Graybill & Wang (1980) for sums; Ting, Burdick, Graybill, Jeyaratnam & Lu (1990) for
         differences, an F test where a limit is 0. Both in Burdick & Graybill (1992).
         """
-        tail, estimate = (1 - confidence) / 2, self.estimate
+        tail = (1 - confidence) / 2
+        estimate = self.estimate
         terms = self.plus if self.minus is None else (self.plus[0], self.minus)
-        values, dfs = [factor * square.value for factor, square in terms], [s.df for _, s in terms]
+        values = [factor * square.value for factor, square in terms]
+        dfs = [s.df for _, s in terms]
         # how far the limits of each mean square lie below and above it, relative to its size
         g = [1 - df / scipy.special.chdtri(df, tail) for df in dfs]
         h = [df / scipy.special.chdtri(df, 1 - tail) - 1 for df in dfs]
@@ -96,7 +98,8 @@ class _MeanSquares(NamedTuple):
 
         error = None
         if repeats > 1:  # of the runs of a cell
-            apart, df = scores - scores[..., :1], splits * seeds * (repeats - 1)
+            apart = scores - scores[..., :1]
+            df = splits * seeds * (repeats - 1)
             squares = np.sum((apart - apart.mean(-1, keepdims=True)) ** 2, axis=(-3, -2, -1))
             error = Variance(squares / df, df)
         return cls(
@@ -198,7 +201,8 @@ def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Cross
     sizes = {name: float(part.estimate) for name, part in parts.items() if name != "any run"}
     sizes["any run"] = whole = sum(max(0.0, size) for size in sizes.values())
     variance, df = squares.of_mean
-    mean, se = float(table[0, 0, 0] + (table - table[0, 0, 0]).mean()), float(np.sqrt(variance))
+    mean = float(table[0, 0, 0] + (table - table[0, 0, 0]).mean())
+    se = float(np.sqrt(variance))
     half = se * float(t_quantile(df, confidence))
     of_mean = Interval(mean - half, mean + half, confidence, "t, Satterthwaite")
     varies = np.ptp(table) > 0
@@ -210,7 +214,8 @@ def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Cross
         size = sizes[name]
         share = max(0.0, size) / whole if whole else None
         found[name] = _Component(float(np.sqrt(max(0.0, size))), interval, share, size < 0)
-    total, of_mean = found.pop("any run"), of_mean if varies else none
+    total = found.pop("any run")
+    of_mean = of_mean if varies else none
     return Crossed(*squares.shape, mean, se, float(df), of_mean, found, total)
 
 
@@ -233,11 +238,13 @@ def balanced(
     lacking = np.array(
         [[len(cells.get((s, r), ())) < max(1, count) for r in names[1]] for s in names[0]]
     ).reshape(*map(len, names))
-    dropped, keep = [], [list(range(len(of))) for of in names]
+    dropped = []
+    keep = [list(range(len(of))) for of in names]
     while (lost := lacking[np.ix_(*keep)]).any():
         shares = lost.mean(1), lost.mean(0)
         axis = int(shares[1].max() >= shares[0].max())
-        worst, cells_of = int(shares[axis].argmax()), lost.shape[1 - axis]
+        worst = int(shares[axis].argmax())
+        cells_of = lost.shape[1 - axis]
         left_out = f"{('split', 'seed')[axis]} {names[axis][keep[axis].pop(worst)]} is left out"
         empty = round(shares[axis][worst] * cells_of)
         dropped.append(f"{left_out}: no score of {empty} of its {cells_of} cells")

@@ -78,7 +78,8 @@ def across(
     Args:
       pairs: whose tests decide, if data sets are the units.
     """
-    by_data_set, with_failed = _runs(samples), _runs(samples.with_failed(higher))
+    by_data_set = _runs(samples)
+    with_failed = _runs(samples.with_failed(higher))
     models = list(dict.fromkeys(m for by_model in by_data_set.values() for m in by_model))
     common = tuple(d for d, of in by_data_set.items() if len(of) == len(models))
     if len(common) < 2 or len(models) < 2:
@@ -128,7 +129,8 @@ def _aggregate(
     runs: Mapping[str, _Strata], with_failed: Mapping[str, _Strata], rules: Rules, higher: bool
 ) -> _Aggregates:
     """Aggregates the runs of each model (model -> strata), with failed ones in probabilities."""
-    sign, size = 1 if higher else -1, sum(len(s) for of in runs.values() for s in of)
+    sign = 1 if higher else -1
+    size = sum(len(s) for of in runs.values() for s in of)
     most = _MOST_DRAWN * len(runs) // size if size <= _MOST_RUNS else 0
     resamples = min(rules.resamples, _MOST_RESAMPLES, most)
     better = {m: [sign * values for values in of] for m, of in with_failed.items()}
@@ -170,7 +172,8 @@ def _bootstrap(
     Of n runs n - 1 are drawn: the variance is unbiased (Rao & Wu 1988), and intervals of few runs
     are not too narrow.
     """
-    generator, drawn = np.random.default_rng(seed), []
+    generator = np.random.default_rng(seed)
+    drawn = []
     for rows in stats.blocks(resamples, sum(map(len, strata)), _AT_ONCE):
         places = [generator.integers(len(s), size=(rows, max(1, len(s) - 1))) for s in strata]
         drawn.append(statistic([of[k] for of, k in zip(strata, places, strict=True)]))
@@ -184,7 +187,8 @@ def _bootstrap(
 def friedman(table: np.ndarray) -> HypothesisTest:
     """Friedman's test, corrected for ties, of a table [N, k] of at least 2 x 3 scores."""
     ranks = _ranks(table, True)
-    statistic, method = _chi_squared(ranks), "chi-squared, corrected for ties"
+    statistic = _chi_squared(ranks)
+    method = "chi-squared, corrected for ties"
     p_value = float(scipy.stats.chi2.sf(statistic, ranks.shape[1] - 1))
     return HypothesisTest(statistic, p_value, ranks.shape, method)
 
@@ -195,14 +199,17 @@ def _iman_davenport(table: np.ndarray, *, resamples: int, seed: int = 0) -> Hypo
     The p-value is that of permuted ranks, which holds for few data sets too.
     """
     ranks = _ranks(table, True)
-    generator, hits = np.random.default_rng(seed), 0
+    generator = np.random.default_rng(seed)
+    hits = 0
     for rows in stats.blocks(resamples, ranks.size, _AT_ONCE):
         many = np.broadcast_to(ranks, (rows, *ranks.shape))
         permuted = generator.permuted(many, axis=-1).sum(axis=1)
         centred = permuted - ranks.sum(axis=0).mean()
         # ties stay as they are, so the chi-squared grows with the squares alone
         hits += int(np.sum(np.sum(centred**2, axis=-1) >= _squares(ranks) - 1e-9))
-    (sets, models), found, p_value = ranks.shape, _chi_squared(ranks), (1 + hits) / (1 + resamples)
+    sets, models = ranks.shape
+    found = _chi_squared(ranks)
+    p_value = (1 + hits) / (1 + resamples)
     rest = sets * (models - 1) - found
     statistic = (sets - 1) * found / rest if rest > 1e-9 else math.inf
     drawn = f"ranks permuted within data sets, {resamples} resamples, seed {seed}"
@@ -213,13 +220,17 @@ def _rank_models(
     scores: Mapping[str, Sample], rules: Rules | None = None, *, higher_is_better: bool = True
 ) -> Ranking:
     """Ranks three models or more by their scores [N] (Demšar 2006, section 3.2.2)."""
-    rules, table = rules or Rules(), np.column_stack([*map(np.asarray, scores.values())])
-    ranks, spread = _ranks(table, higher_is_better), scipy.stats.studentized_range
-    averages, (sets, models) = ranks.mean(axis=0), ranks.shape
+    rules = rules or Rules()
+    table = np.column_stack([*map(np.asarray, scores.values())])
+    ranks = _ranks(table, higher_is_better)
+    spread = scipy.stats.studentized_range
+    averages = ranks.mean(axis=0)
+    sets, models = ranks.shape
     error = math.sqrt(models * (models + 1) / (6 * sets)) / math.sqrt(2)
     critical = float(spread.isf(rules.alpha, models, math.inf)) * error
     order = np.argsort(averages, kind="stable")
-    names, ordered = tuple(list(scores)[k] for k in order), tuple(averages[order].tolist())
+    names = tuple(list(scores)[k] for k in order)
+    ordered = tuple(averages[order].tolist())
     p_values = {
         (a, b): float(spread.sf(abs(x - y) / error, models, math.inf))
         for (a, x), (b, y) in itertools.combinations(zip(scores, averages, strict=True), 2)

@@ -52,7 +52,9 @@ def summarize(
       overlap: as in `mean_gap`.
     """
     values = sample(scores)
-    n, mean, of_mean = len(values), float(np.mean(values)), None
+    n = len(values)
+    mean = float(np.mean(values))
+    of_mean = None
     spread = sd(values) if n > 1 else None
     if spread:
         t = float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2))
@@ -66,7 +68,8 @@ def summarize(
 def prediction_interval(scores: Sample, *, confidence: float = 0.95) -> Interval:
     """Returns the interval that holds one more score of a normal sample with this probability."""
     values = sample(scores, at_least=2)
-    n, mean = len(values), float(np.mean(values))
+    n = len(values)
+    mean = float(np.mean(values))
     t = float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2))
     half = t * sd(values) * math.sqrt(1 + 1 / n)
     return Interval(mean - half, mean + half, confidence, "t, of one more score")
@@ -83,7 +86,8 @@ def sd_interval(values: Sample, *, confidence: float = 0.95) -> Interval:
     if not varies(scores):
         reason = "all scores are equal" if len(scores) > 1 else "one score has no spread"
         return Interval.none(confidence, reason)
-    df, tail = len(scores) - 1, (1 - confidence) / 2
+    df = len(scores) - 1
+    tail = (1 - confidence) / 2
     quantiles = (scipy.special.chdtri(df, p) for p in (tail, 1 - tail))
     low, high = (sd(scores) * math.sqrt(df / quantile) for quantile in quantiles)
     return Interval(low, high, confidence, "chi-squared")
@@ -110,7 +114,8 @@ def average_ranks(values: np.ndarray) -> np.ndarray:
     order = np.argsort(values)
     rising = values[order]
     new = np.flatnonzero(rising[1:] != rising[:-1]) + 1  # where a greater value begins
-    begins, ends = np.append(0, new), np.append(new, len(values))
+    begins = np.append(0, new)
+    ends = np.append(new, len(values))
     ranks = np.empty(len(values))
     ranks[order] = np.repeat((begins + 1 + ends) / 2, ends - begins)
     return ranks
@@ -168,7 +173,8 @@ def mean_gap(
     """
     first, second = two_samples(a, b, paired=paired)
     if paired:
-        differences, n = gaps(first, second), len(first)
+        differences = gaps(first, second)
+        n = len(first)
         error = sd(differences) * math.sqrt(1 / n + overlap)
         return (float(np.mean(differences)), error, n - 1.0), (n,)
     sizes = len(first), len(second)
@@ -196,7 +202,8 @@ def probability_of_improvement(
     first, second = two_samples(a, b, paired=paired)
     if paired:
         differences = gaps(first, second)
-        n, tail = len(differences), (1 - confidence) / 2
+        n = len(differences)
+        tail = (1 - confidence) / 2
         won = float(np.sum(differences > 0) + np.sum(differences == 0) / 2)
         low = float(scipy.special.betaincinv(won, n - won + 1, tail)) if won > 0 else 0.0
         high = float(scipy.special.betaincinv(won + 1, n - won, 1 - tail)) if won < n else 1.0
@@ -228,14 +235,16 @@ def average_probability_of_improvement(
             variances.append(float(test.error) ** 2)
         else:
             won.append(probability_of_superiority(x, y))
-    average, z = float(np.mean(won)), float(scipy.stats.norm.ppf((1 + confidence) / 2))
+    average = float(np.mean(won))
+    z = float(scipy.stats.norm.ppf((1 + confidence) / 2))
 
     def equal_spreads(p: float) -> float:
         ways = (1 - p) / (2 - p) + p / (1 + p)  # N* = (n + m) / 2 - 1 stands for n - 1 and m - 1
         each = [(1 + ((n + m) / 2 - 1) * ways) / (n * m) for n, m in sizes]
         return p * (1 - p) * sum(each) / len(sizes) ** 2
 
-    variance, at_estimate = sum(variances) / len(won) ** 2, equal_spreads(average)
+    variance = sum(variances) / len(won) ** 2
+    at_estimate = equal_spreads(average)
     widened = max(1.0, variance / at_estimate) if at_estimate > 0 else 1.0
 
     def excess(p: float) -> float:  # |average - p| = z sqrt(variance at p, widened): both sides

@@ -91,7 +91,9 @@ def _table(values: np.ndarray, groups: Groups, name: str) -> ScoreTable:
         of_runs = [(part,) for part in variances.run_parts(cells, groups, inflation)]
     binary = bool(np.all((values == 0) | (values == 1) | np.isnan(values)))
     parts = Parts(variances.items_part(means, groups), *of_runs)
-    samples, largest, by_run = int(counts.max()), float(np.abs(cells).max()), cells.mean(0)
+    samples = int(counts.max())
+    largest = float(np.abs(cells).max())
+    by_run = cells.mean(0)
     return ScoreTable(
         cells, means, by_run, samples, missing, binary, largest, groups, inflation, parts, values
     )
@@ -243,7 +245,8 @@ def _warnings(result: Estimate, clusters: str) -> Iterator[str]:
 
 def _means(basis: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Estimate]:
     tables = [table for (table,) in basis.tasks]
-    shares, each = [np.asarray(t.cells.mean()) for t in tables], [t.parts for t in tables]
+    shares = [np.asarray(t.cells.mean()) for t in tables]
+    each = [t.parts for t in tables]
     value, parts = float(np.mean(shares)), variances.average(each, basis.levels)
     for over in overs:
         part, warnings = variances.total(parts, over), tuple[str, ...]()

@@ -80,7 +80,8 @@ def compare(
 
     Of items those with a failed answer are counted.
     """
-    counts, data_sets = dict[tuple[str, str], FailureCounts](), [*scores.data_sets]
+    counts: dict[tuple[str, str], FailureCounts] = {}
+    data_sets = [*scores.data_sets]
     if scores.whole:
         data_sets.sort(key=lambda data: data.name)
     for model, data in itertools.product(scores.models, data_sets):
@@ -91,10 +92,12 @@ def compare(
             counts[model, data.name] = FailureCounts(int(failed.sum()), int(others.sum()))
     if not any(of.failed for of in counts.values()):
         return None
-    found, pairs = [], itertools.combinations(scores.models, 2)
+    found = []
+    pairs = itertools.combinations(scores.models, 2)
     compared = [pair for pair in pairs if control in (None, *pair)]
     for data, (a, b) in itertools.product(data_sets, compared):
-        x, y = counts.get((a, data_set := data.name)), counts.get((b, data_set))
+        x = counts.get((a, data_set := data.name))
+        y = counts.get((b, data_set))
         if x and y and x.runs and y.runs:
             p = min(1.0, float(scipy.stats.fisher_exact([x, y]).pvalue))
             more = sign(x.failed * y.runs - y.failed * x.runs)

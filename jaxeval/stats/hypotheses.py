@@ -39,7 +39,9 @@ def brown_forsythe(a: Sample, b: Sample) -> HypothesisTest:
     """
     values = two_samples(a, b)
     deviations = [stats.without_rounding(np.abs(v - np.median(v)), *values) for v in values]
-    statistic, p_value, n = 0.0, 1.0, (len(values[0]), len(values[1]))
+    statistic = 0.0
+    p_value = 1.0
+    n = (len(values[0]), len(values[1]))
     if np.ptp(np.concatenate(deviations)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # no spread within the groups
@@ -70,9 +72,11 @@ def _mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
     first, second = two_samples(a, b)
     n, m = len(first), len(second)
     result = scipy.stats.mannwhitneyu(first, second, method="asymptotic")
-    p_value, method = ranks.rank_sum_p(first, second), "exact"
+    p_value = ranks.rank_sum_p(first, second)
+    method = "exact"
     if p_value is None:  # NaN: all scores are equal
-        normal, method = float(result.pvalue), "normal, corrected for ties and continuity"
+        normal = float(result.pvalue)
+        method = "normal, corrected for ties and continuity"
         one = 1 / math.comb(n + m, min(n, m, _MOST_COUNTED))
         p_value = 1.0 if np.isnan(normal) else max(normal, one)
     statistic = float(result.statistic)
@@ -111,7 +115,8 @@ def welch_t(a: Sample, b: Sample) -> HypothesisTest:
 def paired_t(a: Sample, b: Sample) -> HypothesisTest:
     """Student's t test on pairs (same seed or split); p is NaN if all differences are equal."""
     differences = gaps(*two_samples(a, b, paired=True))
-    n, mean = len(differences), float(np.mean(differences))
+    n = len(differences)
+    mean = float(np.mean(differences))
     statistic, p_value = _without_spread(mean)
     if varies(differences):
         statistic = mean / float(np.std(differences, ddof=1)) * math.sqrt(n)
@@ -141,15 +146,18 @@ def wilcoxon_signed_rank(a: Sample, b: Sample) -> HypothesisTest:
     """
     differences = gaps(*two_samples(a, b, paired=True))
     above, below, p_value, method = ranks.signed_ranks(differences)
-    statistic, n = float(min(above, below)), (len(differences),)
+    statistic = float(min(above, below))
+    n = (len(differences),)
     return HypothesisTest(statistic, float(p_value), n, method, sign(float(above - below)))
 
 
 def sign_test(a: Sample, b: Sample) -> HypothesisTest:
     """Exact sign test: the number of pairs that A wins; equal pairs are left out."""
     differences = gaps(*two_samples(a, b, paired=True))
-    wins, losses = int(np.sum(differences > 0)), int(np.sum(differences < 0))
-    p_value, n = _binomial(wins, losses), len(differences)
+    wins = int(np.sum(differences > 0))
+    losses = int(np.sum(differences < 0))
+    p_value = _binomial(wins, losses)
+    n = len(differences)
     method = f"exact, {n - wins - losses} equal pairs left out"
     return HypothesisTest(float(wins), p_value, (n,), method, sign(wins - losses))
 
@@ -159,8 +167,10 @@ def mcnemar(a: Sample, b: Sample) -> HypothesisTest:
     first, second = two_samples(a, b, 1, paired=True)
     if not np.isin(np.concatenate([first, second]), (0.0, 1.0)).all():
         raise DataError("McNemar: expected 1 for right and 0 for wrong answers")
-    only_a, only_b = int(np.sum(first > second)), int(np.sum(first < second))
-    p_value, gap = _binomial(only_a, only_b), only_a - only_b
+    only_a = int(np.sum(first > second))
+    only_b = int(np.sum(first < second))
+    p_value = _binomial(only_a, only_b)
+    gap = only_a - only_b
     method = f"exact binomial, {only_a} and {only_b} answers right in one run only"
     return HypothesisTest(float(gap), p_value, (len(first),), method, sign(gap))
 
@@ -211,7 +221,8 @@ def permutation_test(
     )
     exact = len(result.null_distribution) != resamples
     method = "exact" if exact else f"{resamples} random permutations, seed {seed}"
-    gap, n = float(np.mean(first) - np.mean(second)), (len(first), len(second))
+    gap = float(np.mean(first) - np.mean(second))
+    n = (len(first), len(second))
     direction = sign(stats.location_gap(first, second))
     return HypothesisTest(gap, float(result.pvalue), n[:1] if paired else n, method, direction)
 

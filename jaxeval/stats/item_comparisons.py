@@ -63,7 +63,9 @@ def _item_pair(
     group: Sequence[Task], means: Mapping[str, Estimate], over: _Over, rules: Rules, shared: bool
 ) -> Pair:
     """A pair before the correction of p-values; on one task with all tests of items."""
-    data, overs, tests = group[0].data, [over], dict[str, stats.HypothesisTest]()
+    data = group[0].data
+    overs = [over]
+    tests: dict[str, stats.HypothesisTest] = {}
     a, b = means
     if alone := len(group) == 1:
         first, second = group[0].tables[a], group[0].tables[b]

@@ -54,7 +54,8 @@ def judge(
     means = {name: of.mean(axis=0) for name, of in scores.items()}
     known = {name: of[~np.isnan(of)] for name, of in means.items()}
     order = sorted(scores, key=lambda name: -known[name].mean() if len(known[name]) else np.inf)
-    scores, reduced = {name: scores[name] for name in order}, dict[str, dict[str, Effect]]()
+    scores = {name: scores[name] for name in order}
+    reduced: dict[str, dict[str, Effect]] = {}
     if baseline is not None:  # from the seeds that all files and tasks have
         whole = ~np.any([np.isnan(of).any(axis=0) for of in scores.values()], axis=0)
         b = scores[baseline][:, whole]
@@ -79,7 +80,8 @@ def _study(
 ) -> Study | None:
     if len(arrays) < 2 or min((~np.isnan(of)).sum(axis=1).min() for of in arrays.values()) < 2:
         return None
-    labels, rows = {"seed": np.array([*map(str, seeds)], object)}, np.arange(1, len(seeds) + 1)
+    labels = {"seed": np.array([*map(str, seeds)], object)}
+    rows = np.arange(1, len(seeds) + 1)
     data_sets = []
     for k, task in enumerate(tasks):
         models = {}

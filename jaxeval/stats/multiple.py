@@ -23,7 +23,9 @@ def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
     unknown = np.isnan(np.asarray(p_values, np.float64))
     values = np.where(unknown, 1.0, p_values)
     order = np.argsort(values, kind="stable")
-    count, ordered, rank = len(values), values[order], np.arange(1, len(values) + 1)
+    count = len(values)
+    ordered = values[order]
+    rank = np.arange(1, len(values) + 1)
     if method == "bonferroni":
         adjusted = ordered * count
     elif method == "holm":
@@ -70,7 +72,8 @@ def adjust_equalities(p_values: Sample, pairs: Sequence[_Compared]) -> np.ndarra
     known = np.asarray(p_values, np.float64)
     values = np.where(np.isnan(known), 1.0, known)
     bounds = np.unique(values)
-    largest, holding = {}, np.zeros((len(values), len(bounds)), int)
+    largest = {}
+    holding = np.zeros((len(values), len(bounds)), int)
     for name, places in _groups(pairs).items():
         own = values[list(places)]
         sets = _true_together(tuple(places.values()))
@@ -161,11 +164,13 @@ def places(
       apart: the pairs (better, worse).
     """
     order = sorted(means, key=lambda model: -means[model])
-    tied, found = tie_groups(order, {*map(frozenset, apart)}), {}
+    tied = tie_groups(order, {*map(frozenset, apart)})
+    found = {}
     for model in order:
         rank = 1 + sum(mean > means[model] for mean in means.values())
         better, worse = (sum(pair[side] == model for pair in apart) for side in (1, 0))
         groups = tuple(k for k, group in enumerate(tied, 1) if model in group)
-        low, high = min(rank, 1 + better), max(rank, len(means) - worse)
+        low = min(rank, 1 + better)
+        high = max(rank, len(means) - worse)
         found[model] = rank, low, high, groups
     return found

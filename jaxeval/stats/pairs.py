@@ -112,7 +112,9 @@ class RunScores:
 
         Of splits that overlap the corrected test and equivalence: no other test allows for that.
         """
-        a, b, found = self.first, self.second, dict[str, HypothesisTest]()
+        a = self.first
+        b = self.second
+        found: dict[str, HypothesisTest] = {}
         paired, overlap = self.by_pairs, self.overlap
         if overlap:
             found["corrected_t"] = hypotheses.corrected_t(*self.compared, overlap, paired=paired)
@@ -149,8 +151,10 @@ class RunScores:
         `difference` is A - B, all others say how much better A is. It and the probability of
         improvement are of pairs if these decide. Failed runs count as the worst.
         """
-        sign, level = 1 if higher_is_better else -1, rules.confidence
-        of, improvement = self.with_failed or self, describe.probability_of_improvement
+        sign = 1 if higher_is_better else -1
+        level = rules.confidence
+        of = self.with_failed or self
+        improvement = describe.probability_of_improvement
         a12 = within = improvement(sign * of.first, sign * of.second, confidence=level)
         if self.by_pairs:
             x, y = of.compared

@@ -91,12 +91,16 @@ def pilot(data: DataSetScores, a: str, b: str, *, confidence: float = 0.95) -> P
     if min(scores.shape[2] for scores in arrays.values()) == 1:
         arrays = {m: estimates.cell_means(of)[..., np.newaxis] for m, of in arrays.items()}
     a_table, b_table = both = [*estimates.tables(arrays, data.clusters).values()]
-    squares, gaps = [*map(_squares, both)], a_table.item_means - b_table.item_means
+    squares = [*map(_squares, both)]
+    gaps = a_table.item_means - b_table.item_means
     spread = _estimated(both, squares, gaps)
     runs, samples = min(a_table.runs, b_table.runs), min(a_table.samples, b_table.samples)
-    size, low, high = Size(len(gaps), runs, samples), {}, {}
+    size = Size(len(gaps), runs, samples)
+    low = {}
+    high = {}
     for name, part in _parts(both, squares, gaps).items():
-        (least, most), found = part.limits(confidence), getattr(spread, name)
+        least, most = part.limits(confidence)
+        found = getattr(spread, name)
         low[name], high[name] = min(float(least), found), max(float(most), found)
     lowest = dataclasses.replace(spread, **low) if any(low.values()) else None
     return Pilot(spread, size, lowest, dataclasses.replace(spread, **high), confidence)
@@ -112,7 +116,8 @@ def _squares(table: ScoreTable) -> _Squares:
         run = Variance(items * np.sum(of_run[..., 0, :] ** 2, -1) / (runs - 1), runs - 1)
         squares = table.inflation * (np.sum(rest**2, axis=-1) / (runs - 1))
         interaction = _by_items(squares, items - 1, runs - 1)
-    counts, samples = np.sum(~np.isnan(table.values), -1), 1.0
+    counts = np.sum(~np.isnan(table.values), -1)
+    samples = 1.0
     counts = counts[counts > 0]
     if df := int(np.sum(counts - 1)):
         apart = table.values - estimates.cell_means(table.values)[..., np.newaxis]
@@ -128,7 +133,8 @@ def _by_items(squares: np.ndarray, divisor: int, centred: int | None = None) -> 
     from the variance seen. If squares are about a mean over items, `centred` is the degrees of
     freedom d of one item, and the variance is (v + 2 mean^2 / (d (n - 1))) / n.
     """
-    count, mean = squares.shape[-1], squares.mean(-1)
+    count = squares.shape[-1]
+    mean = squares.mean(-1)
     seen = squares.var(-1, ddof=1) / count  # of the mean over items
     if centred is not None:
         seen = seen + 2 * mean**2 / (centred * count * (count - 1))
@@ -140,7 +146,8 @@ def _by_items(squares: np.ndarray, divisor: int, centred: int | None = None) -> 
 def _estimated(
     tables: Sequence[ScoreTable], squares: Sequence[_Squares], gaps: np.ndarray
 ) -> Spread:
-    items, groups = len(gaps), tables[0].groups
+    items = len(gaps)
+    groups = tables[0].groups
     variance = items * float(variances.items_part(gaps, groups).value)
     runs = crossing = samples = rest = 0.0
     for of in squares:
@@ -156,7 +163,9 @@ def _estimated(
         samples += 0.0 if of.sample is None else max(0.0, float(of.sample.value))
     unshared = max(0.0, variance - rest)
     if min(of.runs for of in squares) == 1:  # what one alone shows of its runs is in items
-        unshared, runs, crossing = unshared + crossing, 0.0, 0.0
+        unshared = unshared + crossing
+        runs = 0.0
+        crossing = 0.0
     largest = max(table.largest for table in tables)
     if math.sqrt(variance + runs + crossing + samples) <= _ROUNDING * largest:
         raise DataError(
@@ -170,7 +179,8 @@ def _parts(
     tables: Sequence[ScoreTable], squares: Sequence[_Squares], gaps: np.ndarray
 ) -> dict[str, Combination]:
     """The variances of `Spread` as combinations of mean squares, for their intervals."""
-    items, groups = len(gaps), tables[0].groups
+    items = len(gaps)
+    groups = tables[0].groups
     # I times the variance of the mean difference over items; it expects the rest over R too
     sums = groups.sums((gaps - gaps.mean())[:, np.newaxis])[:, 0] / items
     of_items = _by_items(items * sums**2 / (1 - groups.sizes / items), 1, 1)

@@ -65,14 +65,16 @@ def _power(difference: float, spread: Spread, size: Size, *, alpha: float = 0.05
     items, runs, samples = size
     crossed = (spread.items_x_runs + spread.samples / samples) / (items * runs)
     # clusters less one; a pilot's may be cut into fewer items than two whole clusters
-    df, by_items = max(1.0, items / spread.cluster_size - 1), spread.items / items + crossed
+    df = max(1.0, items / spread.cluster_size - 1)
+    by_items = spread.items / items + crossed
     if by_items + (spread.runs / runs if runs > 1 else 0.0) == 0:
         return 1.0
     if runs == 1:
         return t_test_power(abs(difference) / math.sqrt(by_items), df, alpha)
     # over items and runs, by quadrature over the mean squares (see `Parts`)
     between = spread.runs / runs + crossed  # of the two models' runs, summed, as is `crossed`
-    more, rest = runs - 1.0, (runs - 1.0) * df
+    more = runs - 1.0
+    rest = (runs - 1.0) * df
 
     def drawn(dimension: int, variance: float, df: float) -> Variance:
         return Variance(variance * _mean_squares(dimension, df), np.asarray(df))
@@ -125,7 +127,8 @@ class _Target(NamedTuple):
 
     def fewest(self, way: str, most: float) -> Size | None:
         """The design with the fewest runs or samples, at least those of the pilot."""
-        now, start = self.now, getattr(self.now, way)
+        now = self.now
+        start = getattr(self.now, way)
         if (way == "runs" and now.runs == 1) or (way == "samples" and not self.spread.samples):
             return None
         found = fewest(lambda n: self.is_reached(now._replace(**{way: n})), start)
@@ -240,7 +243,8 @@ def detectable(compared: Sequence[Estimate], level: float) -> Detectable:
         ends.append([_shift(df, level) * error for error, df in alone])
     smallest, largest = min(ends[0]), max(ends[1])
     never = math.isinf(_shift(min(df for _, df in known), level))
-    least, most = None if math.isinf(smallest) else smallest, None if unknown else largest
+    least = None if math.isinf(smallest) else smallest
+    most = None if unknown else largest
     return Detectable(least, None if never else most, never, unknown)
 
 

@@ -48,7 +48,8 @@ class TestDesign:
 
     def power(self, difference: float, n: int, m: int | None = None) -> float:
         """Probability of a significant result with n and m (None: n) seeds, 2 or more."""
-        m, difference = n if m is None else m, abs(difference)
+        m = n if m is None else m
+        difference = abs(difference)
         if self.test == "t" or min(n, m) >= _SIMULATED:
             return self._by_t(difference, n, m)
         if self.paired:
@@ -65,7 +66,8 @@ class TestDesign:
         total, freedom = self._error(n, m)
         efficiency = _SIGNED_EFFICIENCY if self.test == "wilcoxon_signed_rank" else 1.0
         if self.test == "brunner_munzel":
-            shares, counts = np.array(self._sds, float) ** 2, (n, m)
+            shares = np.array(self._sds, float) ** 2
+            counts = (n, m)
             shares /= self._sds[0] ** 2 + self._sds[1] ** 2
             efficiency = float(np.sum(shares / counts) / np.sum(np.arcsin(shares) / counts))
         return t_test_power(difference * math.sqrt(efficiency / total), freedom, self.level)
@@ -133,7 +135,8 @@ def fewest(seen: Callable[[int], bool], guess: int) -> int | None:
         low //= 2
     high = low + max(1, low // 4)
     while not seen(high):
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
         if high > _MOST_SEEDS:
             return None
     while high - low > 1:
@@ -185,7 +188,8 @@ class Primary:
 
 def primary(scores: Sequence[RunScores], rules: Rules, left_out: int = 0) -> Primary:
     """Says what the primary tests of a design can show, from the numbers of scores alone."""
-    many, how = len(scores) + left_out, pairs.correction(scores, rules, left_out)
+    many = len(scores) + left_out
+    how = pairs.correction(scores, rules, left_out)
     tests = tuple(dict.fromkeys(pair.location_test for pair in scores))
     smallest = min(scores, key=lambda pair: sorted(map(len, pair.compared)), default=None)
     needed = None
@@ -199,7 +203,8 @@ def _design(
     scores: RunScores, sds: tuple[float, float | None], rules: Rules, comparisons: int
 ) -> TestDesign:
     test: Any = scores.location_test if scores.by_ranks else "t"
-    many, paired = max(1, comparisons), scores.by_pairs
+    many = max(1, comparisons)
+    paired = scores.by_pairs
     return TestDesign(*sds, rules.alpha, many, test, paired, scores.overlap)
 
 
@@ -211,7 +216,8 @@ def plan(scores: RunScores, rules: Rules, families: Families, interval: Interval
     design = _design(scores, sds, rules, families.location)
     planned = abs(float(np.mean(x) - np.mean(y))) if rules.margin is None else rules.margin
     least = _least(scores.by_pairs, n, m) if scores.by_ranks else 0.0
-    least, seen = min(1.0, families.location * least), None
+    least = min(1.0, families.location * least)
+    seen = None
     if not any(sds):
         return PowerPlan(least, None, planned, None, None)
     if least <= rules.alpha and min(n, m) >= scores.fewest:
@@ -223,7 +229,8 @@ def plan(scores: RunScores, rules: Rules, families: Families, interval: Interval
         near = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
         for_ends = (max(abs(low), abs(high)), near)
         few, most = (_required(end, scores, rules, design, False) for end in for_ends)
-        few, most = min(few or required, required), None if most is None else max(most, required)
+        few = min(few or required, required)
+        most = None if most is None else max(most, required)
         first, last = (n if n and n <= PowerPlan.MOST_REQUIRED else None for n in (few, most))
         ends = first, last
     return PowerPlan(least, seen, planned, required, ends)
@@ -239,7 +246,8 @@ def _required(
 ) -> int | None:
     """Units of each model that show a difference, by the test that so many units have."""
     by_t = dataclasses.replace(design, test="t").required_seeds(difference, rules.power)
-    data_sets, ranked = scores.unit == "data set", math.inf  # units from which ranks are taken
+    data_sets = scores.unit == "data set"
+    ranked = math.inf  # units from which ranks are taken
     if not design.overlap and (design.comparisons == 1 or data_sets):  # as of `by_ranks`
         sizes = range(scores.fewest if data_sets or scores.by_ranks else _RANKED, _MOST)
         ranked = next(n for n in sizes if _least(design.paired, n, n) <= design.level)

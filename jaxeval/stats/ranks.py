@@ -100,7 +100,8 @@ def p_values(
     Small samples: the permutation distribution of the studentized statistic (Neubert & Brunner
     2007).
     """
-    equal, statistics = "exact if the distributions are equal", np.abs(test.statistic)
+    equal = "exact if the distributions are equal"
+    statistics = np.abs(test.statistic)
     exact = min(n, m) < _MOST_PERMUTED and _labellings(n, m) <= _ENUMERATED
     if min(n, m) >= _MOST_PERMUTED:
         p = 2 * scipy.special.stdtr(test.freedom, -statistics)
@@ -130,7 +131,8 @@ def _permuted(few: int, size: int, ends: tuple[int, ...], seed: int) -> np.ndarr
 
     Labels of the smaller sample are drawn, so that A and B may be exchanged.
     """
-    edges, most = np.array((0, *ends)), max(1, _CELLS // size)  # rows in memory at a time
+    edges = np.array((0, *ends))
+    most = max(1, _CELLS // size)  # rows in memory at a time
     block = np.searchsorted(edges, np.arange(size), "right")
     ties = _Ties(edges[block - 1], edges[block])
     if _labellings(few, size - few) <= _ENUMERATED:
@@ -219,7 +221,8 @@ def spearman(x: np.ndarray, y: np.ndarray) -> tuple[float, float, str]:
     The correlation is 0 if x or y does not vary.
     """
     first, second = scipy.stats.rankdata(x), scipy.stats.rankdata(y)
-    n, rho = len(x), float(_correlations(first, second))
+    n = len(x)
+    rho = float(_correlations(first, second))
     if n <= _MOST_ORDERS:
         null = _correlation_null(*(tuple(sorted(of.tolist())) for of in (first, second)))
         extreme = len(null) - int(np.searchsorted(null, abs(rho) - 1e-9))

@@ -137,7 +137,8 @@ class Samples:
         failed on any has failed.
         """
         every = [*self.by_data_set.values(), *self.failed.values()]
-        averaged, failed = dict[str, _Sample](), dict[str, Sequence[str]]()
+        averaged: dict[str, _Sample] = {}
+        failed: dict[str, Sequence[str]] = {}
         for model in dict.fromkeys(m for by_model in every for m in by_model):
             found = [self.by_data_set.get(data_set, {}).get(model) for data_set in data_sets]
             each = [
@@ -180,7 +181,8 @@ def samples(scores: Scores, unit: Unit | None = None) -> Samples:
     several = any(data.name for data in scores.data_sets)
     known = [*scores.labels, *(["dataset"] if several else []), "row"]
     if chosen not in known:
-        asked, names = argument("unit", chosen), ", ".join(known)
+        asked = argument("unit", chosen)
+        names = ", ".join(known)
         raise DataError(f"{asked}: no such unit; expected one of {names}", scores.source)
     found: dict[str, dict[str, list[_Sample]]] = {}
     failed: dict[str, dict[str, Sequence[str]]] = {}

@@ -57,19 +57,23 @@ def looks(a: np.ndarray, b: np.ndarray | None = None, known: int = 0) -> Looks:
     if b is None:
         count = np.arange(FIRST_LOOK, a.shape[-1] + 1)
         estimate, variance = _running(a, count)
-        squared, df, effective = variance / count, count - 1.0, count.astype(float)
+        squared = variance / count
+        df = count - 1.0
+        effective = count.astype(float)
     else:
         b = np.asarray(b, np.float64)
         few, many = sorted((a.shape[-1], b.shape[-1]))
         last = a.shape[-1] if b.shape[-1] <= known else many
         count = np.arange(FIRST_LOOK, (last if few >= FIRST_LOOK else 0) + 1)
-        n, m = np.minimum(count, a.shape[-1]), np.minimum(np.maximum(count, known), b.shape[-1])
+        n = np.minimum(count, a.shape[-1])
+        m = np.minimum(np.maximum(count, known), b.shape[-1])
         (mean_a, variance_a), (mean_b, variance_b) = _running(a, n), _running(b, m)
         of_a, of_b = variance_a / n, variance_b / m
         df = (of_a + of_b) ** 2 / (of_a**2 / (n - 1) + of_b**2 / (m - 1))
         squared = _steadied(variance_a, n, variance_b, m) / n
         squared += _steadied(variance_b, m, variance_a, n) / m
-        estimate, effective = mean_a - mean_b, n * m / (n + m)
+        estimate = mean_a - mean_b
+        effective = n * m / (n + m)
     error = np.sqrt(np.where(squared > 0, squared, np.nan))
     return Looks(count, estimate, error, df, effective)
 
@@ -114,7 +118,9 @@ def e_process(
     t, so that it is one of the whole null hypothesis "at most" (or "at least"). A look at scores
     that do not vary yet has log e = 0: it says nothing.
     """
-    raw, df, shrunk = seen.estimate / seen.error, seen.df, 1 + seen.effective * g
+    raw = seen.estimate / seen.error
+    df = seen.df
+    shrunk = 1 + seen.effective * g
     t = np.nan_to_num(raw)
     log_e = -0.5 * np.log(shrunk) + 0.5 * (df + 1) * (
         np.log1p(t**2 / df) - np.log1p(t**2 / (df * shrunk))
@@ -142,14 +148,16 @@ def tests(
     few. The statistics are log e.
     """
     seen = looks(stats.gaps(x, y)) if paired else looks(x, y)
-    n, method = (len(x),) if paired else (len(x), len(y)), "e-process of t"
+    n = (len(x),) if paired else (len(x), len(y))
+    method = "e-process of t"
 
     def log_e(shift: float, alternative: Alternative) -> float:
         shifted = seen._replace(estimate=seen.estimate - shift)
         return float(e_process(shifted, alternative=alternative)[-1]) if len(seen.scores) else 0.0
 
     higher, lower = log_e(0.0, "greater"), log_e(0.0, "less")
-    most, sign = max(higher, lower), stats.sign(higher - lower)
+    most = max(higher, lower)
+    sign = stats.sign(higher - lower)
     p_value = math.exp(min(0.0, math.log(2) - most))
     found = {"anytime_t": HypothesisTest(most, p_value, n, method, sign)}
     if margin is not None:

@@ -120,9 +120,11 @@ def _approximate_randomization(
       first, second: [N, K] additive counts of the two runs, a row an item.
       score: summed counts [..., K] -> [...], such as f1, ratio or macro_f1 of `runs.metrics`.
     """
-    start, both = first.sum(0), first.sum(0) + second.sum(0)
+    start = first.sum(0)
+    both = first.sum(0) + second.sum(0)
     scores = float(score(start)), float(score(both - start))
-    observed, hits = scores[0] - scores[1], 0
+    observed = scores[0] - scores[1]
+    hits = 0
     least = abs(observed) - _ROUNDING * max(map(abs, scores))
     kinds, sizes = _kinds(second - first)
     kinds, sizes = kinds[kinds.any(axis=1)], sizes[kinds.any(axis=1)]
@@ -132,7 +134,8 @@ def _approximate_randomization(
         swapped = start + _moved(generator, kinds, sizes, rounds)
         hits += int(np.sum(np.abs(score(swapped) - score(both - swapped)) >= least))
     method = f"{iterations} shuffles, seed {seed}"
-    p_value, n = (1 + hits) / (1 + iterations), (len(first),)
+    p_value = (1 + hits) / (1 + iterations)
+    n = (len(first),)
     return HypothesisTest(observed, p_value, n, method, sign(observed))
 
 
@@ -144,7 +147,8 @@ def _paired_bootstrap(first: np.ndarray, second: np.ndarray, score: Score, rules
     """
     n, columns = first.shape
     kinds, sizes = _kinds(np.concatenate([first, second], axis=1))
-    generator, drawn = np.random.default_rng(rules.seed), []
+    generator = np.random.default_rng(rules.seed)
+    drawn = []
     for rounds in blocks(rules.resamples, max(_NARROW, len(kinds)), _MOST_DRAWN):
         sums = generator.multinomial(n, sizes / n, rounds) @ kinds
         drawn.append(score(sums[:, :columns]) - score(sums[:, columns:]))

@@ -117,13 +117,16 @@ def _of_runs(scores: Scores, rules: Rules, unit: Unit | None, control: str | Non
     pairs, families = comparisons.compare_runs(chosen, rules, scores)
     across = datasets.across(units, rules, scores.higher_is_better, pairs)
     mean = units.mean_over_data_sets() if across is not None and across.one_scale else None
-    of_mean, overall, board = None, list[Pair](), None
+    of_mean = None
+    overall: list[Pair] = []
+    board = None
     if mean is not None and control in (None, *mean.by_data_set[""]):
         in_mean = comparisons.choose_pairs(scores, mean, control, rules.alpha)
         found, _ = comparisons.compare_runs(in_mean, rules, scores)
         overall = [dataclasses.replace(pair, data_set=None) for pair in found]
         (means,) = samples.summaries(mean, rules, scores).values()
-        board, of_mean = make_board(None, scores, means, overall), power.primary(in_mean, rules)
+        board = make_board(None, scores, means, overall)
+        of_mean = power.primary(in_mean, rules)
     each = samples.summaries(units, rules, scores).items()
     primary = power.primary(chosen, rules)
     return Study(
@@ -157,10 +160,12 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
     over, notes = tasks.choose_factors(found, rules.over)
     not_averaged, why_own = tasks.not_averaged(found), tasks.why_own(found)
     incomplete = tasks.reasons(scores, found) if scores.missing == "error" else ()
-    withheld, shared = rules.complete and bool(incomplete), not why_own
+    withheld = rules.complete and bool(incomplete)
+    shared = not why_own
     each_task = [[task] for task in found]
     means, pairs = compare_items(each_task, over, rules, shared, withheld)
-    overall, board = tuple[Pair, ...](), None
+    overall = tuple[Pair, ...]()
+    board = None
     if len(found) > 1 and not not_averaged:
         (of_mean,), overall = compare_items([found], over, rules, shared, withheld)
         board = make_board(None, found[0].data, of_mean, overall, rules)
@@ -238,7 +243,8 @@ def decision(study: Study) -> tuple[Outcome, tuple[str | None, ...]]:
         }
         for found in (study.overall, study.pairs)
     )
-    every, decisive = {**together, **apart}, together or apart
+    every = {**together, **apart}
+    decisive = together or apart
     if worse := tuple(where for where, outcome in every.items() if outcome == "worse"):
         return "worse", worse
     lacking = tuple(where for where, outcome in decisive.items() if outcome != "better")

@@ -122,7 +122,8 @@ def _missing(scores: np.ndarray) -> float:
 
     A run is expected to have as many answers to an item as more than 5 % of its items have.
     """
-    answered, usual = np.sum(~np.isnan(scores), 2), []
+    answered = np.sum(~np.isnan(scores), 2)
+    usual = []
     for of_run in answered.T:
         counts = np.sort(of_run[of_run > 0])[::-1]
         usual.append(int(counts[int(_MOST_MISSING * len(counts))]) if len(counts) else 0)
@@ -235,7 +236,8 @@ def default_over(runs: Sequence[int]) -> tuple[Factor, ...]:
 
 def not_averaged(found: Sequence[Task]) -> tuple[str, ...]:
     """Returns why no mean is taken over the tasks, or () if it is taken."""
-    every, why = [of.data for of in found], ""
+    every = [of.data for of in found]
+    why = ""
     metrics = dict.fromkeys(data.metric for data in every)
     largest = [float(data.known.max()) for data in every]
     large = [score > 1 for score in largest]

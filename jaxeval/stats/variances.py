@@ -67,7 +67,8 @@ def run_parts(
     rest = sums - sums.mean(-1, keepdims=True)
     shrink = (1 - groups.sizes / items)[:, np.newaxis]
     interaction = inflation * np.sum(rest**2 / shrink, axis=(-2, -1)) / (runs - 1) / runs
-    between, df = run_means[..., 0, :].var(-1, ddof=1) / runs, np.asarray(runs - 1.0)
+    between = run_means[..., 0, :].var(-1, ddof=1) / runs
+    df = np.asarray(runs - 1.0)
     return Variance(between, df), Variance(interaction, df * (len(groups.sizes) - 1))
 
 
@@ -115,7 +116,8 @@ def _df(means: np.ndarray, groups: Groups) -> np.ndarray:
     They are tr(B)^2 / tr(B^2), with B the scaled covariance of the cluster sums under equal
     correlation within clusters (Imbens & Kolesar 2016): a diagonal plus a matrix of rank 2.
     """
-    sizes, count = groups.sizes.astype(np.float64), means.shape[-1]
+    sizes = groups.sizes.astype(np.float64)
+    count = means.shape[-1]
     if np.ptp(sizes) == 0:
         return np.full(means.shape[:-1], len(sizes) - 1.0)
     correlation = _intraclass(means, groups)[..., np.newaxis]
@@ -132,7 +134,8 @@ def _df(means: np.ndarray, groups: Groups) -> np.ndarray:
 
 def _intraclass(means: np.ndarray, groups: Groups) -> np.ndarray:
     """Intraclass correlation [...], from 0 to 1, by one-way analysis of variance."""
-    sizes, count = groups.sizes, means.shape[-1]
+    sizes = groups.sizes
+    count = means.shape[-1]
     centred = means - means.mean(-1, keepdims=True)
     between = np.sum(groups.sums(centred[..., np.newaxis])[..., 0] ** 2 / sizes, -1)
     within = (np.sum(centred**2, -1) - between) / (count - len(sizes))
@@ -171,8 +174,10 @@ def add_two_items(gaps: np.ndarray, parts: Parts) -> tuple[np.ndarray, Parts]:
     Without them the interval of models that agree on nearly all items is too short (Bonett & Price
     2012). For several runs the two items differ by sum d^2 / sum |d|. Returns the mean [...] too.
     """
-    items, value = gaps.shape[-1], gaps.mean(-1)
-    size, squares = np.abs(gaps).sum(-1), np.sum(gaps**2, -1)
+    items = gaps.shape[-1]
+    value = gaps.mean(-1)
+    size = np.abs(gaps).sum(-1)
+    squares = np.sum(gaps**2, -1)
     more = np.where(size > 0, squares / np.where(size > 0, size, 1.0), 1.0)
     centred = parts.items.value * items * (items - 1)
     variance = (centred + 2 * items * value**2 / (items + 2) + 2 * more**2) / (items + 2) ** 2
@@ -204,7 +209,9 @@ def jeffreys_limits(
       levels: as of `average`.
     """
     items, clusters, answers = zip(*counts, strict=True)
-    value, most, units = np.mean(shares, axis=0), np.inf, float(clusters[0])
+    value = np.mean(shares, axis=0)
+    most = np.inf
+    units = float(clusters[0])
     if len(shares) > 1:
         units = len(shares) ** 2 / sum(1 / count for count in clusters)
     elif answers == clusters:
@@ -219,7 +226,8 @@ def jeffreys_limits(
         variance = (parts.items.value * count**2 + more) / (count + _QUARTER) ** 2
         with_quarter.append(parts._replace(items=Variance(variance, parts.items.df)))
     part = total(average(with_quarter, levels), over)
-    tail, spread = (1 - confidence) / 2, value * (1 - value)
+    tail = (1 - confidence) / 2
+    spread = value * (1 - value)
     ratio = scipy.special.ndtri(tail) / scipy.special.stdtrit(part.df, tail)
     known = (spread > 0) & (part.value > 0)  # otherwise all answers are alike
     effective = np.minimum(spread * ratio**2 / np.where(known, part.value, 1.0), most)
@@ -228,7 +236,9 @@ def jeffreys_limits(
 
 def _jeffreys(share: np.ndarray, n: np.ndarray, confidence: float) -> _Ends:
     """Computes Jeffreys' interval of shares [...] of n right and wrong answers."""
-    tail, right, wrong = (1 - confidence) / 2, share * n, (1 - share) * n
+    tail = (1 - confidence) / 2
+    right = share * n
+    wrong = (1 - share) * n
     low, high = (scipy.special.betaincinv(right + 0.5, wrong + 0.5, p) for p in (tail, 1 - tail))
     return np.where(right == 0, 0.0, low), np.where(wrong == 0, 1.0, high)
 
@@ -257,9 +267,12 @@ def nested(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Neste
     Casella & McCulloch 1992, section 3.8), which covers at least as often as it says.
     """
     table = np.array(scores, float)
-    (seeds, repeats), varying = table.shape, varies(table.ravel())
-    between, within = seeds - 1, seeds * (repeats - 1)
-    means, apart = table.mean(axis=1), table - table[:, :1]  # apart: exactly 0 of equal scores
+    seeds, repeats = table.shape
+    varying = varies(table.ravel())
+    between = seeds - 1
+    within = seeds * (repeats - 1)
+    means = table.mean(axis=1)
+    apart = table - table[:, :1]  # apart: exactly 0 of equal scores
     ssb = repeats * float(np.sum((means - table.mean()) ** 2))
     ssw = sum(float(np.sum((row - row.mean()) ** 2)) for row in apart)
     of_means = float(np.sum(repeats * (means - table.mean()) ** 2)) / between
@@ -279,7 +292,8 @@ def nested(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Neste
     if varying:
         low, high = map(of_seeds, tails)
         of_seed = Interval(low, high, confidence, "Williams-Tukey")
-    sd_repeat, sd_seed = math.sqrt(ssw / within), math.sqrt(variance)
+    sd_repeat = math.sqrt(ssw / within)
+    sd_seed = math.sqrt(variance)
     whole = math.hypot(sd_seed, sd_repeat)
     return Nested(
         seeds, repeats, float(means.mean()), sd_repeat, of_repeat, sd_seed, of_seed, whole

@@ -168,7 +168,8 @@ def _joined(each: Sequence[Prepared]) -> list[_Joint]:
             part = {name: by_file[name] for name in files[begin : begin + most]}
             if len(part) < 2:
                 continue
-            first, text = next(iter(part.values())), reading.canonical([family, [*part]])
+            first = next(iter(part.values()))
+            text = reading.canonical([family, [*part]])
             data = corpora.join([own.data for own in part.values()])
             _, task = first.kind.build(first.config, data[0])
             splits = {name: own.split for name, own in zip(part, data, strict=True)}
@@ -218,7 +219,8 @@ def refuse_too_large(problem: Problem, who: Member) -> None:
     Counts its parameters, best parameters and gradients; moments of the optimiser and the corpus
     come on top.
     """
-    count, available = parameters(problem, who), _bytes()
+    count = parameters(problem, who)
+    available = _bytes()
     needed = _needed(count, problem.training, 1)
     if needed > available:
         raise TooLarge(
@@ -233,7 +235,8 @@ def lanes_for(problem: Problem, members: Sequence[Member], lanes: int | None) ->
 
     `lanes`: as of `running.run`.
     """
-    width, count = problem.training.width(lanes or len(members)), parameters(problem, members[0])
+    width = problem.training.width(lanes or len(members))
+    count = parameters(problem, members[0])
     while width > jax.device_count() and not fits(count, problem.training, width):
         width //= 2
     return width
@@ -262,7 +265,8 @@ def fits(parameters: int, training: Training, members: int) -> bool:
 
 def _needed(parameters: int, training: Training, members: int) -> int:
     """Least bytes of a memory; the devices of a CPU share it."""
-    width, devices = training.width(members), jax.devices()
+    width = training.width(members)
+    devices = jax.devices()
     width = width if devices[0].platform == "cpu" else -(-width // len(devices))
     return 4 * parameters * (2 * width + 1)
 

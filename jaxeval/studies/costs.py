@@ -133,7 +133,8 @@ def as_grouped(
     `shapes` may hold more than the runs need; None: what they need. Raises ValueError if runs of a
     group cannot share a program.
     """
-    model, cohorts = _Model(runs, machine), []
+    model = _Model(runs, machine)
+    cohorts = []
     for k, (numbers, micro_batch) in enumerate(zip(groups, micro_batches, strict=True)):
         whole: Shape | None = runs[numbers[0]].shape if numbers else None
         for number in numbers[1:]:
@@ -170,7 +171,8 @@ class _Model:
     def seconds(self, group: _Group) -> np.ndarray:
         """Seconds [M] for each micro-batch size; devices share members, not work."""
         jobs, shape = group
-        count, updates = len(jobs), np.array([self.updates[k] for k in jobs])
+        count = len(jobs)
+        updates = np.array([self.updates[k] for k in jobs])
         training, evaluation = self.operations(group)
         beside = evaluation / self._rate(np.array(_EVALUATION_ROWS))
         beside += updates * shape.parameters() * _UPDATE

@@ -55,15 +55,18 @@ class Job:
     @property
     def seconds(self) -> float:
         """Seconds that it should take; 0 if nothing is known of its costs."""
-        known, share = self.whole.estimate, len(self.part.members) / len(self.whole.members)
+        known = self.whole.estimate
+        share = len(self.part.members) / len(self.whole.members)
         return known.compile_seconds + known.seconds * share if known else 0.0
 
     def write(
         self, waiting: Sequence[Entry], storage: recording.Storage, lanes: int | None = None
     ) -> None:
         """Writes the file of the job, which trains these of its entries."""
-        self.path, self.waiting = storage.folder / "jobs" / self.part.name / "job.json", waiting
-        chosen, firsts = {*waiting}, dict[str, Entry]()  # what makes the program
+        self.path = storage.folder / "jobs" / self.part.name / "job.json"
+        self.waiting = waiting
+        chosen = {*waiting}
+        firsts: dict[str, Entry] = {}  # what makes the program
         if not self.whole.filled:  # its first trial, and one of each file of vectors
             for who, entry in zip(self.whole.members, self.whole.entries, strict=True):
                 firsts.setdefault(who.vectors, entry)
@@ -114,7 +117,8 @@ def cut(planned: Sequence[Cohort], most: int) -> list[Job]:
     """
     jobs = []
     for cohort in planned:
-        size, count = len(cohort.members), -(-len(cohort.members) // max(most, 1))
+        size = len(cohort.members)
+        count = -(-len(cohort.members) // max(most, 1))
         steps = engine.most_steps(cohort.members, cohort.problem.split_of(cohort.members[0]))
         cohort = cohort._replace(steps=max(steps, cohort.steps))  # the same program in all parts
         for k in range(count):
@@ -154,7 +158,8 @@ def _rebuilt(tree: Mapping[str, Any], session: running.Session) -> Cohort:
     planned = [] if tree["config"] else cohorts.by_program([*first, *own])
     if tree["config"]:  # filled
         config = reading.read(type(own[0].prepared.config), tree["config"])
-        wide, pairs = session.loader.prepare(config), zip(own, tree["hparams"], strict=True)
+        wide = session.loader.prepare(config)
+        pairs = zip(own, tree["hparams"], strict=True)
         filled = tuple(
             dataclasses.replace(cohorts.member(entry), hparams=tuple(map(tuple, values)))
             for entry, values in pairs

@@ -147,7 +147,8 @@ def _events(
     scheduler: Scheduler, store: runs.Store, folder: Path, launcher: Launcher | None
 ) -> Generator[running.Event, None, None]:
     if launcher is not None:
-        planned, storage = scheduler.more(), recording.Storage(store, folder, False)
+        planned = scheduler.more()
+        storage = recording.Storage(store, folder, False)
         lanes = scheduler.lanes(planned, launcher.workers)
         yield from _Watch(storage, launcher, lanes, scheduler).events(planned)
         return
@@ -202,7 +203,9 @@ class _Watch:
 
     def _add(self, planned: Sequence[Cohort]) -> Iterator[running.Event]:
         """Starts cohorts, and submits the jobs of all trials that have not ended."""
-        storage, ended, new = self._storage, dict[Entry, runs.MemberResult](), list[Path]()
+        storage = self._storage
+        ended: dict[Entry, runs.MemberResult] = {}
+        new: list[Path] = []
         yield running.check(planned, storage)
         for name in sorted({cohort.name for cohort in planned} - self._locked):
             self._held.enter_context(running.locked(storage.folder, name))
@@ -267,7 +270,8 @@ class _Watch:
                 shutil.rmtree(here, ignore_errors=True)
                 yield running.Finished(job.whole)
         elif not (job.end and job.end.error) and job.tries < _TRIES:
-            job.end, job.tries = None, job.tries + 1
+            job.end = None
+            job.tries = job.tries + 1
             self._launcher.submit([path])
         else:
             del self._submitted[path]

@@ -30,7 +30,8 @@ def jobs(each: Iterable[Entry]) -> list[Job]:
     """Returns what the cost model knows of trials."""
     known = []
     for own in [entry.prepared for entry in each]:
-        training, split = own.config.training, own.data.split(0)
+        training = own.config.training
+        split = own.data.split(0)
         dev, test = (sum(map(len, rows)) for rows in (split.dev, split.test))
         evaluated = -(-training.epochs // training.evaluate_every) * dev + test
         known.append(Job(shape_of(own), training.batch_size, training.epochs, evaluated))
@@ -71,7 +72,8 @@ class OpenProgram:
 
     def member(self, entry: Entry) -> Member:
         """Returns a trial's member; if padded, its sizes and batch size are traced."""
-        own, config = dict(self.neutral), entry.prepared.config
+        own = dict(self.neutral)
+        config = entry.prepared.config
         if self.shape is not None:
             own |= {name: float(getattr(config.model, name)) for name in self.sizes}
             own["batch_size"] = float(config.training.batch_size)
@@ -83,7 +85,8 @@ class OpenProgram:
 
     def cohort(self, entries: Sequence[Entry], name: str) -> Cohort:
         """Returns a cohort of trials, which others can join; `name` is that of its checkpoints."""
-        members, steps = tuple(map(self.member, entries)), 0
+        members = tuple(map(self.member, entries))
+        steps = 0
         if self.rows:
             smallest = self.member(_in_batches(entries[0], self.rows))
             steps = engine.most_steps([smallest], self.problem.split(0))
@@ -101,8 +104,10 @@ class OpenProgram:
 
 def open_program(entry: Entry, others: Mapping[str, float]) -> OpenProgram:
     """Returns the program of a trial's own size; `others`: `neutral` values of the whole study."""
-    own, known = entry.prepared, {**others, **neutral([entry.prepared.config])}
-    text, names = cohorts.program(own, filled=True), _names(cohorts.member(entry, known))
+    own = entry.prepared
+    known = {**others, **neutral([entry.prepared.config])}
+    text = cohorts.program(own, filled=True)
+    names = _names(cohorts.member(entry, known))
     return OpenProgram(own.config, own.problem, text, names, known)
 
 
@@ -137,7 +142,8 @@ def open_padded(
         for name in fields.keys(whole.config.model, fields.RAGGED)
         if any(getattr(c.model, name) != getattr(whole.config.model, name) for c in configs)
     }
-    text, names = cohorts.program(whole, filled=True), sorted({*sizes, *smaller})
+    text = cohorts.program(whole, filled=True)
+    names = sorted({*sizes, *smaller})
     program = OpenProgram(whole.config, whole.problem, text, (), others, shape, names, rows)
     return dataclasses.replace(program, names=_names(program.member(sample[0])))
 
@@ -215,7 +221,8 @@ def choose_buckets(
       drawn, largest: of `sample`; those returned are in the smallest batches.
     """
     distinct = dict(zip((job.shape for job in jobs(largest)), largest, strict=True))
-    entries, count = [*drawn, *distinct.values()], len(drawn)
+    entries = [*drawn, *distinct.values()]
+    count = len(drawn)
     each = jobs(entries)
     # the largest must only fit: none of them is trained
     each[count:] = [job._replace(epochs=1, evaluated=0) for job in each[count:]]

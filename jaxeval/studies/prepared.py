@@ -75,7 +75,8 @@ def seeds_by_splits(
 
 def neighbourhood(config: Any, settings: Sequence[Mapping[str, float]]) -> list[Trial]:
     """Returns trials with other values of traced hyperparameters; setting k has seed k, from 1."""
-    traced, study = fields.traced(config), Study("neighbourhood", without_models(config))
+    traced = fields.traced(config)
+    study = Study("neighbourhood", without_models(config))
     trials = []
     for seed, setting in enumerate(settings, 1):
         changed = {name: v for name, v in setting.items() if v != traced[name].value}

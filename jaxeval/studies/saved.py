@@ -97,11 +97,14 @@ def predictions(models: Sequence[ModelFile], file: Path, options: Options) -> li
     predict = tasks.kind_of(task).predict
     if predict is None:
         raise ConfigError(f"task: models of {task} predict nothing")
-    read_json, read_arrays = functools.cache(_read_json), functools.cache(member.read_arrays)
+    read_json = functools.cache(_read_json)
+    read_arrays = functools.cache(member.read_arrays)
     loaded = []
     for path, about in models:
-        vocabulary, tables = path.with_name(about.vocabulary), path.with_name("tables.npz")
-        cls, where = tasks.kind_of(about.task).Config, str(path.with_suffix(".json"))
+        vocabulary = path.with_name(about.vocabulary)
+        tables = path.with_name("tables.npz")
+        cls = tasks.kind_of(about.task).Config
+        where = str(path.with_suffix(".json"))
         loaded.append(
             SavedModel(
                 path,
@@ -178,7 +181,8 @@ def with_test_file(models: Models, file: str) -> tuple[Models, Findings]:
 
     Raises ConfigError, DataError of the file.
     """
-    trained, asked = models.prepared, argument("input")
+    trained = models.prepared
+    asked = argument("input")
     table, _, _ = trained.kind.data_key.rpartition(".")
     folder = prepared.at(reading.to_dict(trained.config), trained.kind.data_key)
     if folder is None or not Path(folder).is_dir():
@@ -242,9 +246,11 @@ def _laid_out(trained: prepared.Prepared, rows: int) -> prepared.Prepared:
 
 def _dynamic(models: Models, own: prepared.Prepared, rate: float, part: _Part) -> Scores:
     """Scores one member after the other: each step depends on the one before."""
-    text, spoken = own.data, language.make_language(own.config, own.data)
+    text = own.data
+    spoken = language.make_language(own.config, own.data)
     tokens = jnp.asarray(text.corpus.shared["tokens"])
-    rows, columns = own.config.training.evaluation_batch_size, text.corpus.buckets[0]
+    rows = own.config.training.evaluation_batch_size
+    columns = text.corpus.buckets[0]
     (places,) = text.given_split[part]
     start, length = (
         jnp.asarray(columns[name][places].reshape(-1, rows)) for name in ("start", "length")

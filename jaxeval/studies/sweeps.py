@@ -54,8 +54,11 @@ class DrawnSweep:
 
         Raises RunError if the file is damaged or holds other draws.
         """
-        jobs, machine = padding.jobs(self.entries), machine_of(self.base)
-        path, passing, then = self._path, (RunError, MemoryError), f"; delete it: {RECORDED}"
+        jobs = padding.jobs(self.entries)
+        machine = machine_of(self.base)
+        path = self._path
+        passing = (RunError, MemoryError)
+        then = f"; delete it: {RECORDED}"
         tree: dict[str, Any] = {"cohorts": [], "runs": []}
         with parsing("not the plan of this sweep", path, None, RunError, passing, then):
             if path.exists():
@@ -118,7 +121,8 @@ def draw(
     changes = [*changes, *prepared.data_changes(base.task, data)]
     refuse_leaks(base, space, where)
     study = Study("sweep", reading.to_dict(base), {"space": spaces.to_dict(space), "seed": seed})
-    trials, session = list[Trial](), Session()
+    trials: list[Trial] = []
+    session = Session()
     for number in range(count):
         values = spaces.draw(space, seed, number)
         try:
@@ -156,9 +160,11 @@ def refuse_leaks(base: Any, space: Space, where: str) -> None:
             "two out"
         )
     neutral = {h.key: h.marker.neutral for h in fields.traced(base).values()}
-    settings, defaults = reading.to_dict(base), reading.to_dict(type(base)())
+    settings = reading.to_dict(base)
+    defaults = reading.to_dict(type(base)())
     for parameter in space.parameters:
-        key, named = parameter.key, f"{where}: {parameter.name}"
+        key = parameter.key
+        named = f"{where}: {parameter.name}"
         if key is None:
             if not any(name == parameter.name for p in space.parameters for name, _ in p.when):
                 raise ConfigError(f"{named}: sets nothing; add key = ...")

@@ -201,7 +201,8 @@ def _predict_sentiment(saved: Sequence[SavedModel], file: Path, options: Options
     """Yields JSON lines (`_lines`), one per target in the order of texts."""
     options.refuse_others("sentiment")
     first = saved[0].read_vocabulary(sentiment.SavedVocabulary)
-    source, targeted = saved[0].config.data.source, first.targeted
+    source = saved[0].config.data.source
+    targeted = first.targeted
     texts = sentiment.read_unlabelled(source, file, targeted, first.labels)
 
     def targets() -> Iterator[dict[str, object]]:
@@ -239,7 +240,8 @@ def _predict_pairs(saved: Sequence[SavedModel], file: Path, options: Options) ->
     each_row = pairs.read_unlabelled(file)
 
     def program(saved: SavedModel) -> kind.Program:
-        config, vocabulary = saved.config, saved.read_vocabulary(pairs.SavedVocabulary)
+        config = saved.config
+        vocabulary = saved.read_vocabulary(pairs.SavedVocabulary)
         size = config.training.evaluation_batch_size
         encoded = pairs.encode(config.data, vocabulary, each_row, file, size)
         trained = config.model.words.trained

@@ -134,7 +134,8 @@ def saved_rows(
       table, trained: name of the trained vectors among the parameters; whether there are any.
       least: number of rows that the vocabulary needs.
     """
-    vectors, known = saved.tables.get("vectors"), 0
+    vectors = saved.tables.get("vectors")
+    known = 0
     if trained:
         parameters = saved.arrays.get(table)
         if parameters is None or parameters.ndim != 2:

@@ -105,7 +105,8 @@ def build(language: Language) -> Task:
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
         rows = len(batch.weight)
-        tokens, drop = jnp.zeros((1, rows), jnp.int32), KeyedDropout({}, None)
+        tokens = jnp.zeros((1, rows), jnp.int32)
+        drop = KeyedDropout({}, None)
         return language.model.init(key, tokens, start(rows).state, drop)["params"]
 
     def start(rows: int) -> LanguageCarry:

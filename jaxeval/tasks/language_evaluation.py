@@ -45,7 +45,8 @@ class Averaging(NamedTuple):
 
 def averaged(language: Language, averaging: Averaging, factor: float = _RATES) -> Task:
     """Returns the task with averaged predictions, at the training rates times a factor."""
-    plain, samples = build(language), averaging.samples
+    plain = build(language)
+    samples = averaging.samples
 
     def tile(tree: Tree) -> Tree:
         return jax.tree.map(lambda leaf: jnp.tile(leaf, (samples, 1)), tree)
@@ -194,7 +195,8 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
         lengths = [len(line) for line in io.BytesIO(raw)]
     else:
         lines = [[*line.split(), data.END] for line in texts.iterate_lines(file)]
-        tokens, lengths = [token for line in lines for token in line], [*map(len, lines)]
+        tokens = [token for line in lines for token in line]
+        lengths = [*map(len, lines)]
     each = kind.predictions(saved, lambda model: _program(model, tokens))
     nats = np.stack(each)
     if options.vote:
@@ -240,6 +242,7 @@ def _program(saved: SavedModel, tokens: Sequence[str | int]) -> kind.Program:
     def nats(params: Tree, hparams: Hparams) -> np.ndarray:
         return np.asarray(losses(params, windows), np.float64).ravel()[: len(tokens)]
 
-    key, batch = member.root_key(0), Batch({}, jnp.ones(1), {}, ())
+    key = member.root_key(0)
+    batch = Batch({}, jnp.ones(1), {}, ())
     like = jax.eval_shape(build(language).init, key, batch, saved.hparams)
     return kind.Program(like, nats)

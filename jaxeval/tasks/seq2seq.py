@@ -204,7 +204,8 @@ def _predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Itera
 
 def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options) -> kind.Program:
     """Returns the program for hypotheses (text, log-probability) of each source, best first."""
-    config, vocabularies = saved.config, saved.read_vocabulary(Vocabularies)
+    config = saved.config
+    vocabularies = saved.read_vocabulary(Vocabularies)
     if vocabularies.specials != data.SPECIALS:
         raise DataError("vocabulary of another version of jaxeval", saved.vocabulary_path)
     size = config.training.evaluation_batch_size
@@ -228,7 +229,8 @@ def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options)
     # gold symbols, of which only the number matters
     for arrays in bucketed.columns:
         arrays["target"] = np.zeros((len(arrays["source"]), 2), np.int32)
-    rows, task = kind.Rows(bucketed), _build(config.model, vocabularies)
+    rows = kind.Rows(bucketed)
+    task = _build(config.model, vocabularies)
     return kind.program(saved, task.init, run, rows, read)
 
 

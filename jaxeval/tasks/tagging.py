@@ -80,11 +80,13 @@ def _build(config: _Config, names: Sequence[str], saved: Mapping[str, Any], know
       saved: as `data.tagging.SavedVocabulary`, without the words.
       known: rows of the word table that the model has.
     """
-    choices, entities = config.model, saved["scheme"] != "none"
+    choices = config.model
+    entities = saved["scheme"] != "none"
     metric = _metric(config.scoring, entities)
     alphabet = len(saved["characters"]) + words.UNKNOWN + 1
     sizes = models.Sizes(len(saved["labels"]), alphabet, len(words.CASINGS), known)
-    model, windows = models.Tagger(choices, sizes), choices.encoder == "window"
+    model = models.Tagger(choices, sizes)
+    windows = choices.encoder == "window"
     normaliser = weighted_rows if choices.classifier == "crf" else _words
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
@@ -199,7 +201,8 @@ def _predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Itera
 
 def _program(saved: SavedModel, sentences: Sequence[Sequence[str]]) -> kind.Program:
     """Returns the program that predicts the tags of each sentence."""
-    config, vocabulary = saved.config, saved.read_vocabulary(SavedVocabulary)
+    config = saved.config
+    vocabulary = saved.read_vocabulary(SavedVocabulary)
     size, trained = config.training.evaluation_batch_size, config.model.words.trained
     encoded = data.encode(config.data, vocabulary, sentences, size)
     rows, known = kind.saved_rows(saved, encoded, _WORDS, trained, vocabulary.rows)
@@ -274,7 +277,8 @@ def _span_flags(
     prefixes = _AS_BIO[prefixes] if rule == "ukp" else prefixes
     kinds = np.array([-1 if n == "O" else types.index(n[2:]) for n in names], np.int32)
     truth, guess = (_spans(prefixes, kinds, labels, valid) for labels in (gold, predicted))
-    same, strict = (truth[2] == guess[2]) & (truth[3] == guess[3]), int(rule == "strict")
+    same = (truth[2] == guess[2]) & (truth[3] == guess[3])
+    strict = int(rule == "strict")
     flags = {"gold_spans": truth[strict]}
     for name, which in (("", strict), ("_dropped", 1))[: 2 if rule == "ukp" else 1]:
         flags[f"predicted_spans{name}"] = guess[which]
@@ -284,7 +288,8 @@ def _span_flags(
 
 def _span_f1(counts: Mapping[str, float]) -> dict[str, float]:
     """Returns precision, recall and F1 in [0, 1]; undefined ones are 0 (conlleval)."""
-    gold, found = counts["gold_spans"], []
+    gold = counts["gold_spans"]
+    found = []
     for name in ("", "_dropped"):
         if f"right_spans{name}" in counts:
             predicted, right = counts[f"predicted_spans{name}"], counts[f"right_spans{name}"]

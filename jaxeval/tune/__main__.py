@@ -115,7 +115,9 @@ def _train(
             return reports.result(state, record.metric, record.unit, None)
         config = target.config(best.values)
         config = dataclasses.replace(config, name=f"{config.name}_tuned")
-        toml, fresh, failures = path.with_name(f"{path.stem}_best.toml"), None, list[str]()
+        toml = path.with_name(f"{path.stem}_best.toml")
+        fresh = None
+        failures: list[str] = []
         files.write_text(toml, fields.to_toml(config))
         if retrain:
             cli.say(f"\nthe best setting, {text.counted(retrain, 'fresh seed')}", quiet)
@@ -227,7 +229,9 @@ def _run(runner: "Runner", metric: str | None, retrain: int, quiet: bool) -> "Tu
             ended = evaluation.ended
             last = reports.evaluation_line(evaluation, "score", unit()) if ended else note
             cli.say(f"{reports.progress_line(state, 'score', unit())} | {last}", quiet)
-    best, fresh, failures = state.best(), None, list[str]()
+    best = state.best()
+    fresh = None
+    failures: list[str] = []
     if best is not None and retrain:
         for number, result in runner.again(best, retrain):
             cli.say(f"best setting, fresh seed {number}: {result}", quiet)
@@ -258,7 +262,7 @@ def _search(
     if halving is None and min_epochs is not None:
         raise ConfigError(f"{argument('min_epochs')}: needs {argument('halving')}")
     stops = None if halving is None else Halving(halving, min_epochs or 1)
-    first = list[Any]()
+    first: list[Any] = []
     for each in enqueue:  # a text such as 'rate=0.1 kind=cos', in the form of a config's changes
         first.append({} if isinstance(each, str) else each)
         for word in shlex.split(each) if isinstance(each, str) else ():

@@ -60,7 +60,7 @@ class Populations(launching.Scheduler):
         self._known = {e.number for e in self._history.ended}
         self._number = 0  # of the population that is trained
         self._program: OpenProgram | None = None  # its program; None: it has not begun
-        self._again = set[int]()  # evaluations that wait although they had joined one
+        self._again: set[int] = set()  # evaluations that wait although they had joined one
         self._stop_paused()
         if jobs:  # settings that an earlier process has begun wait
             recorded = {seed for seed, *_ in store.ended(target.record.id)}
@@ -237,7 +237,8 @@ class Populations(launching.Scheduler):
 
     def _propose(self, epochs: int) -> list[Entry]:
         """Asks for as many settings as there is room for; returns those that join now."""
-        joining, joins = list[Entry](), self._halving or self._as_jobs
+        joining: list[Entry] = []
+        joins = self._halving or self._as_jobs
         while True:
             pending = len(self._history.pending)
             proposed = self.state.propose(self._parallel - pending if joins or not pending else 0)

@@ -36,14 +36,16 @@ class Target:
 
     def entries(self, evaluation: Evaluation) -> list[Entry]:
         """Returns the trials of an evaluation, one a seed; ConfigError: it is no config."""
-        tree, values = prepared.without_models(self.config(evaluation.values)), evaluation.values
+        tree = prepared.without_models(self.config(evaluation.values))
+        values = evaluation.values
         seeds, study = evaluation.seeds, self.study
         trials = [studies.Trial(tree, seed, values=values, study=study) for seed in seeds]
         return cohorts.entries(trials, self.session.loader)
 
     def refuse_too_large(self, entry: Entry) -> None:
         """Raises ConfigError as `cohorts.refuse_too_large`; traces a model only where it must."""
-        own, shape = entry.prepared, cohorts.shape_of(entry.prepared)
+        own = entry.prepared
+        shape = cohorts.shape_of(entry.prepared)
         known = shape.member_sizes is not None
         if not (known and cohorts.fits(shape.parameters(), own.config.training, 1)):
             cohorts.refuse_too_large(own.problem, prepared.member_of(own))

@@ -71,7 +71,8 @@ class Search:
     def from_dict(plain: Mapping[str, Any], where: str) -> "Search":
         """Reads what `to_dict` wrote; `where` names the file in messages."""
         stops = Halving(**plain["halving"]) if "halving" in plain else None
-        space, enqueued = spaces.from_dict(plain["space"], where), plain.get("enqueued", ())
+        space = spaces.from_dict(plain["space"], where)
+        enqueued = plain.get("enqueued", ())
         return Search(
             space, plain["method"], plain["seed"], plain["seeds"], stops, tuple(enqueued)
         )
@@ -81,7 +82,8 @@ class Search:
 
         Each has seeds of its own: no two settings share their luck.
         """
-        first, known = len(history.evaluations), history.identities
+        first = len(history.evaluations)
+        known = history.identities
         count = _whole("count", count, 0)
         waiting = {identity(values): values for values in self.enqueued}
         new = [values for key, values in waiting.items() if key not in known][:count]
@@ -191,7 +193,8 @@ class State:
 
     def load(self, tree: dict[str, Any]) -> None:
         """Continues with what `save` wrote."""
-        self.before, seeds = float(tree.pop("seconds")), tree.pop("fresh")
+        self.before = float(tree.pop("seconds"))
+        seeds = tree.pop("fresh")
         self.fresh = {s: {int(k): v for k, v in of.items()} for s, of in seeds.items()}
         self.history = History.from_dict(tree)
         self.known = len(self.history.ended)
@@ -230,7 +233,8 @@ def opened(
                 candidates.refuse_others(search.space, state.history)
             if state.history.higher_is_better != higher:
                 if higher_is_better is None or search.halving:  # which has stopped the best
-                    known, flag = "lower" if higher else "higher", argument("lower_is_better")
+                    known = "lower" if higher else "higher"
+                    flag = argument("lower_is_better")
                     raise ConfigError(
                         f"{path} holds a search for {known} scores; expected "
                         f"{flag if higher else f'no {flag}'}, or another {argument('state')}"

@@ -98,7 +98,8 @@ def maximise(
     for step in _STEPS:
         # near at every step: wide steps miss an improvement that is a narrow peak beside them
         children = _mutate(encode, np.concatenate([best, near]), step, generator)
-        rows, values = np.concatenate([best, children]), np.append(values, acquisition(children))
+        rows = np.concatenate([best, children])
+        values = np.append(values, acquisition(children))
         best, values = _top(rows, values, taken)
     return best[0] if len(best) else None
 
@@ -113,8 +114,10 @@ def _mutate(
     rows = np.repeat(parents, _CHILDREN, axis=0)
     count, dimensions = rows.shape
     fresh = encode.unconditional(generator.random(rows.shape))
-    share, normal = generator.random((count, 1)), generator.normal(size=rows.shape)
-    chance, moves = generator.random(rows.shape), generator.integers(dimensions, size=count)
+    share = generator.random((count, 1))
+    normal = generator.normal(size=rows.shape)
+    chance = generator.random(rows.shape)
+    moves = generator.integers(dimensions, size=count)
     for k, axis in enumerate(encode.axes):
         # in late steps, when numbers move by little, grids and choices move one at a time
         often = share[:, 0] * (step / _STEPS[0] if axis.count else 1.0)

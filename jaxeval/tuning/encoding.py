@@ -65,7 +65,9 @@ class _Axis:
             return float(index) if self.categorical else float(self._even(index))
         if isinstance(of, Grid) and not of.log:
             return float(self._even(round((float(value) - of.low) / of.step)))
-        low, high, number = float(of.low), float(of.high), float(value)
+        low = float(of.low)
+        high = float(of.high)
+        number = float(value)
         if low == high:
             return 0.5
         if of.log:
@@ -240,9 +242,11 @@ def targets(
     warped = _half_rank(means, weights)
     centre = float(np.average(warped, weights=weights))
     spread = float(np.sqrt(np.average((warped - centre) ** 2, weights=weights))) or 1.0
-    degrees, good = counts - 1, means >= np.median(means)
+    degrees = counts - 1
+    good = means >= np.median(means)
     sums = np.array([np.sum((values - values.mean()) ** 2) for values in scaled])
-    variances, seed = np.zeros(len(scaled)), 0.0
+    variances = np.zeros(len(scaled))
+    seed = 0.0
     if degrees[good].sum() >= _DEGREES:  # as many degrees of freedom as Smyth (2004) fits
         seed = float(sums[good].sum() / degrees[good].sum())  # pooled over the better half
         variances = (_DEGREES * seed + sums) / (_DEGREES + degrees)
@@ -270,7 +274,8 @@ def _distances(means: np.ndarray, middle: float) -> tuple[float, np.ndarray]:
 
     Distances within rounding are 0.
     """
-    good, off = np.abs(means[means >= middle]), means - middle
+    good = np.abs(means[means >= middle])
+    off = means - middle
     off[np.abs(off) <= 4 * np.finfo(float).eps * good.max()] = 0.0
     size = float(off.max()) or float(min(-off[off < 0], default=0.0)) or abs(middle) or 1.0
     with np.errstate(over="ignore"):
@@ -280,7 +285,8 @@ def _distances(means: np.ndarray, middle: float) -> tuple[float, np.ndarray]:
 def _half_rank(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Warps values [n] below their weighted median by rank; more is better."""
     middle = _median(values, weights)
-    good, bad = values[values >= middle], values < middle
+    good = values[values >= middle]
+    bad = values < middle
     if not bad.any():
         return values.astype(float)
     scale = np.sqrt(np.average((good - middle) ** 2, weights=weights[~bad]))

@@ -40,7 +40,8 @@ class Evaluator:
         takes: Collection[str] = ()
         self.command = None
         if isinstance(source, str):
-            self.name, places = source, PLACE.findall(source)
+            self.name = source
+            places = PLACE.findall(source)
             takes = {*places, "report"}
             names = [parameter.name for parameter in space.parameters]
             self.command = commands.Command(source, [*names, *_BESIDE], field, limit)
@@ -56,7 +57,9 @@ class Evaluator:
             self.name = getattr(source, "__qualname__", type(source).__name__)
             with contextlib.suppress(TypeError, ValueError):  # functions in C have no signature
                 takes = inspect.signature(source).parameters
-        self._source, self.seeded, self.reports = source, "seed" in takes, "report" in takes
+        self._source = source
+        self.seeded = "seed" in takes
+        self.reports = "report" in takes
 
     def __call__(self, values: Values, seed: int, report: Report | None = None) -> float:
         """Returns the score; raises EvaluationFailed if there is none."""
@@ -131,7 +134,8 @@ class Runner(running.Proposer[tuple[Evaluation, str]]):
                 return before, f"setting {number}: {result}; tried again"
             self.state.score(number, seed, result)
             self.state.save()
-        evaluation, note = self.state.history.evaluations[number], ""
+        evaluation = self.state.history.evaluations[number]
+        note = ""
         if not before.ended and isinstance(result, str):
             note = result
         return (evaluation, note) if evaluation.stopped or evaluation != before else None
@@ -173,7 +177,8 @@ class _Fresh(running.Proposer[tuple[int, float | str]]):
     """The fresh seeds of a setting."""
 
     def __init__(self, state: State, setting: Evaluation, left: list[int]):
-        self._state, self._known = state, state.fresh_scores(setting)
+        self._state = state
+        self._known = state.fresh_scores(setting)
         self._jobs = [(setting.number, seed) for seed in left]
 
     def ask(self, free: int) -> list[Job]:

@@ -50,7 +50,8 @@ class Fitted(NamedTuple):
 @threadpool_limits.wrap(limits=1, user_api="blas")  # the matrices are small
 def propose(space: Space, known: History, count: int, seed: int) -> list[dict[str, Value]]:
     """Returns the next settings, all new; fewer if the space has no more."""
-    first, early = len(known.evaluations), count
+    first = len(known.evaluations)
+    early = count
     if len(known.ended) >= _LEAST_ENDED:
         early = min(count, max(0, _INITIAL - first))
     proposed = candidates.sobol(space, known, early, seed)
@@ -76,7 +77,8 @@ def _acquisition(
     space: Space, fitted: Fitted, running: np.ndarray, seed: list[int]
 ) -> tuple[np.ndarray, Acquisition]:
     """Returns places [k, P] of the best settings, and log EI times P(success) of places."""
-    model, features = fitted.model, encoder(space).features
+    model = fitted.model
+    features = encoder(space).features
     if model is None:
         return fitted.places, lambda rows: _log_success(fitted.success, features(rows))
     near = fitted.places[ranked(fitted, fitted.budget)[:_NEAR]]
@@ -109,7 +111,8 @@ def _improvement(
         covariance = model.covariance(points, prediction)
         coupled = linalg.solve_triangular(factor, covariance, lower=True)
         variance = np.maximum(prediction.variance - np.sum(coupled**2, axis=0), least)
-        sd, means = np.sqrt(variance)[:, None], prediction.mean[:, None] + coupled.T @ normal
+        sd = np.sqrt(variance)[:, None]
+        means = prediction.mean[:, None] + coupled.T @ normal
         logs = _log_improvement((means - best) / sd) + np.log(sd)
         return np.asarray(special.logsumexp(logs, axis=1)) - math.log(count)
 
@@ -122,7 +125,8 @@ def _log_improvement(u: np.ndarray) -> np.ndarray:
     (Ament et al. 2023, equations 9 and 14.)
     """
     logs = np.empty_like(u)
-    near, far = u > -1.0, u < -1e6
+    near = u > -1.0
+    far = u < -1e6
     v = u[near]
     logs[near] = np.log(np.exp(-0.5 * (v * v + _LOG_2PI)) + v * special.ndtr(v))
     v = u[middle := ~(near | far)]
@@ -150,7 +154,8 @@ def _log_success(model: Model | None, features: np.ndarray) -> np.ndarray:
 
 def fit(space: Space, known: History) -> Fitted:
     """Fits the models of scores and of failures."""
-    rungs, encode = known.rungs(), encoder(space)
+    rungs = known.rungs()
+    encode = encoder(space)
     scored = [evaluation for evaluation in known.evaluations if evaluation.scores]
     values = [*(e.values for e in scored), *(known.evaluations[n].values for n, *_ in rungs)]
     observed = encode.places(values)

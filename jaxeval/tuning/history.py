@@ -212,7 +212,8 @@ class Halving:
         evaluation = history.evaluations[number]
         if evaluation.ended or not math.isfinite(score):
             return history
-        better, passed = max if history.higher_is_better else min, evaluation.rungs
+        better = max if history.higher_is_better else min
+        passed = evaluation.rungs
         best[number] = better(score, best.get(number, passed[-1] if passed else score))
         for rung in self.rungs(at.of)[len(passed) :]:
             if at.epochs < rung or history.evaluations[number].ended:
@@ -242,7 +243,8 @@ class Halving:
     def _goes_on(self, history: History, number: int) -> bool:
         """Returns whether an evaluation is among the best 1 / factor at its last rung."""
         own = history.evaluations[number].rungs
-        rung, sign = len(own) - 1, 1.0 if history.higher_is_better else -1.0
+        rung = len(own) - 1
+        sign = 1.0 if history.higher_is_better else -1.0
         scores = [sign * e.rungs[rung] for e in history.evaluations if len(e.rungs) > rung]
         better = sum(score > sign * own[rung] for score in scores)
         return better < max(1, len(scores) // self.factor)

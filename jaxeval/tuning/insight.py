@@ -116,7 +116,8 @@ def _importance(space: Space, fitted: Fitted, seed: int = 0) -> list[Importance]
     the process expects interactions, and with few scores total indices are too high.
     """
     assert fitted.model is not None
-    data, encode = gp.fitted_data(fitted.model.data), encoder(space)
+    data = gp.fitted_data(fitted.model.data)
+    encode = encoder(space)
     models = _draw_models(fitted.model, data, _OF_IMPORTANCE, [seed, _OF_MODELS])
     streams = [[seed, _OF_FUNCTIONS, k] for k in range(len(models))]
     drawn = [
@@ -207,7 +208,9 @@ def _draw_models(model: Model, data: Data, count: int, seed: list[int]) -> list[
 
     The chain begins at `model`, the posterior mode; draws are conditioned on the model's data.
     """
-    random, columns, kernel = np.random.default_rng(seed), model.columns, model.kernel
+    random = np.random.default_rng(seed)
+    columns = model.columns
+    kernel = model.kernel
     prior = process.prior(columns, bool(len(kernel.a)), bool(data.variances.any()))
     mode = np.hstack(kernel)
     factor = _laplace(mode, prior, columns, data)
@@ -216,15 +219,20 @@ def _draw_models(model: Model, data: Data, count: int, seed: list[int]) -> list[
     def log_ratio(theta: np.ndarray) -> float:
         if np.any(theta < prior.bounds[:, 0]) or np.any(theta > prior.bounds[:, 1]):
             return -math.inf
-        z, u = (theta - prior.mean) / prior.sd, inverse @ (theta - mode)
+        z = (theta - prior.mean) / prior.sd
+        u = inverse @ (theta - mode)
         return _log_likelihood(theta, columns, data) - 0.5 * float(z @ z - u @ u)
 
-    drawn, theta, height = [], mode, log_ratio(mode)
+    drawn = []
+    theta = mode
+    height = log_ratio(mode)
     for number in range(1 - _BURN_IN, 1 + _THIN * count):
         least = height - random.exponential()  # a slice (Murray et al. 2010, figure 2)
-        centred, other = theta - mode, factor @ random.normal(size=len(theta))
+        centred = theta - mode
+        other = factor @ random.normal(size=len(theta))
         angle = random.uniform(0.0, 2 * math.pi)
-        low, high = angle - 2 * math.pi, angle
+        low = angle - 2 * math.pi
+        high = angle
         while True:
             theta = mode + centred * math.cos(angle) + other * math.sin(angle)
             if (height := log_ratio(theta)) > least:

@@ -50,7 +50,8 @@ class Kernel(NamedTuple):
     @staticmethod
     def from_vector(theta: _Array, columns: Columns) -> "Kernel":
         """Unpacks a vector of all numbers [2 + G + 2 W]."""
-        lengths, warps = theta[2 : 2 + columns.groups], theta[2 + columns.groups :]
+        lengths = theta[2 : 2 + columns.groups]
+        warps = theta[2 + columns.groups :]
         return Kernel(float(theta[0]), float(theta[1]), lengths, *np.split(warps, 2))
 
     def scaled(self, columns: Columns, features: _Array) -> _Array:
@@ -161,7 +162,8 @@ def negative_log_posterior(
     points = kernel.scaled(columns, data.features)
     squared = distance.cdist(points, points, "sqeuclidean")
     scale = math.exp(kernel.scale)
-    correlation, r = _matern(squared), np.sqrt(5.0 * squared)
+    correlation = _matern(squared)
+    r = np.sqrt(5.0 * squared)
     factor = _factor(scale * correlation, data.noise(kernel.noise))
     if factor is None:
         return 1e25, np.zeros_like(theta)

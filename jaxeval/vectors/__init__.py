@@ -91,10 +91,12 @@ def read(
     """
     forms = (_Forms if lower_case else frozenset)(_form(word, lower_case) for word in words or ())
     read = vectors.read(path, None if words is None else forms)
-    table, lengths = read.table, np.sqrt(np.einsum("vd,vd->v", read.table, read.table))
+    table = read.table
+    lengths = np.sqrt(np.einsum("vd,vd->v", read.table, read.table))
     short = np.flatnonzero(lengths < _SHORT)
     lengths[short] = np.linalg.norm(table[short].astype(np.float64), axis=1)
-    directed, index = (lengths > 0).tolist(), dict[str, int]()
+    directed = (lengths > 0).tolist()
+    index: dict[str, int] = {}
     for word, row in read.index.items():
         if directed[row]:
             index.setdefault(_form(word, lower_case), row)
@@ -157,7 +159,8 @@ class Bootstrap:
 
     def draws(self, files: Sequence[str], chosen: np.ndarray) -> np.ndarray:
         """Returns the statistic [V, B] of files on the same resamples of chosen items."""
-        generator, draw = np.random.default_rng(self.seed), self.drawer(chosen)
+        generator = np.random.default_rng(self.seed)
+        draw = self.drawer(chosen)
         sizes = blocks(self.resamples, int(chosen.sum()), _AT_ONCE)
         weights = (draw(generator, n) for n in sizes)
         return np.concatenate([self.statistic(files, chosen, each) for each in weights]).T
@@ -176,7 +179,9 @@ def compare(
       covered: file -> [n] bool, the items that it covers.
       score: of a file, with the interval of its statistic on what it covers.
     """
-    scores, found, how = dict[str, _Score](), list[_Difference](), str(bootstrap)
+    scores: dict[str, _Score] = {}
+    found: list[_Difference] = []
+    how = str(bootstrap)
     for file, mine in covered.items():
         known = bootstrap.estimate(file, mine) is not None
         drawn = bootstrap.draws([file], mine)[0] if known else None

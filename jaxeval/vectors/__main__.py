@@ -108,7 +108,8 @@ def vectors_analogies(
     ]
     cases = [(of, method) for of in sets for method in analogies.METHODS]
     answered = [dict[str, analogies.Answered]() for _ in cases]
-    zeros, repeated = dict[str, int](), dict[str, int]()
+    zeros: dict[str, int] = {}
+    repeated: dict[str, int] = {}
     for name, lookup in _read_files(named, keep_case):  # one file in memory at a time
         zeros[name], repeated[name] = lookup.zeros, lookup.repeated
         for (of, method), answers in zip(cases, answered, strict=True):

@@ -108,7 +108,8 @@ _Read = tuple[Iterable[tuple[str, str]], Sequence[_Unit], Sequence[tuple[int, in
 
 
 def _google(path: Path) -> _Read:
-    sections, units = dict[str, str](), dict[_Unit, int]()  # a section may go on later
+    sections: dict[str, str] = {}  # one may go on later
+    units: dict[_Unit, int] = {}
     asked, now = [], ""
     for line in text.lines(path):
         fields = line.text.split()
@@ -127,7 +128,8 @@ def _google(path: Path) -> _Read:
 
 
 def _bats(path: Path) -> _Read:
-    units, asked = list[_Unit](), list[tuple[int, int]]()
+    units: list[_Unit] = []
+    asked: list[tuple[int, int]] = []
     files = sorted(path.glob("*/*.txt"))
     for section, file in enumerate(files):
         before = len(units)

@@ -50,12 +50,14 @@ def read(path: str | Path, column: int = 3) -> Pairs:
     with # are skipped. `column` is that of the score, from 1 (SimLex-999 as published: 4).
     Raises DataError: a line without two words and a finite number, fewer than three pairs.
     """
-    rows, header = list[tuple[str, str, float]](), ""
+    rows: list[tuple[str, str, float]] = []
+    header = ""
     for line in text.lines(path):
         if line.text.startswith("#"):
             continue
         separator = next((s for s in ("\t", ",") if s in line.text), None)
-        fields, first_line = [f.strip() for f in line.text.split(separator)], not (rows or header)
+        fields = [f.strip() for f in line.text.split(separator)]
+        first_line = not (rows or header)
         score = fields[column - 1] if len(fields) >= column else ""
         number = float(score) if vectors.is_number(score) and "_" not in score else math.nan
         if first_line and _NAME.search(score) and not vectors.is_number(score):
@@ -127,7 +129,8 @@ def _evaluate(
 
 def _centred_ranks(row: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Mean ranks [B, n] less their mean, of items that count `weights` [B, n] times."""
-    order, group = np.argsort(row, kind="stable"), np.empty(len(row), np.int64)
+    order = np.argsort(row, kind="stable")
+    group = np.empty(len(row), np.int64)
     new = np.concatenate([[True], row[order][1:] != row[order][:-1]])
     group[order] = np.cumsum(new) - 1
     tied = np.add.reduceat(weights[:, order], np.flatnonzero(new), axis=1)
@@ -147,7 +150,8 @@ def _correlations(
         return np.full((len(weights), len(others)), np.nan)
     first, *ranks = (_centred_ranks(row, weights) for row in (gold, *others))
     weighted = first * weights
-    own, columns = (weighted * first).sum(axis=1), []
+    own = (weighted * first).sum(axis=1)
+    columns = []
     for other in ranks:
         scale = np.sqrt(own * (other * other * weights).sum(axis=1))
         unknown = np.full_like(scale, np.nan)

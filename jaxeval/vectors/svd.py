@@ -81,12 +81,14 @@ def _blocks(path: str | Path, lower_case: bool = False) -> Iterator[str]:
     with text.opened(path) as stream:
         block = stream.read(_BLOCK)
         while block:
-            left, block = left + block, stream.read(_BLOCK)
+            left = left + block
+            block = stream.read(_BLOCK)
             end = left.rfind(b"\n") + 1 or left.rfind(b" ") + 1 if block else len(left)
             if not end and len(left) > _LONGEST_WORD:
                 message = f"expected words of at most {_LONGEST_WORD} bytes; is this text?"
                 raise DataError(message, path)
-            decoded, left = text.decode(left[:end], path), left[end:]
+            decoded = text.decode(left[:end], path)
+            left = left[end:]
             yield decoded.lower() if lower_case else decoded
 
 
@@ -141,12 +143,14 @@ def _pairs(block: str, index: Mapping[str, int], window: int) -> "sparse.csr_arr
     from scipy import sparse
 
     lines = [line.split() for line in block.split("\n")]
-    total, size = sum(map(len, lines)), len(index)
+    total = sum(map(len, lines))
+    size = len(index)
     tokens = np.fromiter((index.get(w, -1) for line in lines for w in line), np.int64, total)
     line_of = np.repeat(np.arange(len(lines)), [len(line) for line in lines])
     keys = [np.zeros(0, np.int64)]
     for distance in range(1, window + 1):
-        left, right = tokens[:-distance], tokens[distance:]
+        left = tokens[:-distance]
+        right = tokens[distance:]
         near = (line_of[:-distance] == line_of[distance:]) & (left >= 0) & (right >= 0)
         left, right = left[near], right[near]
         keys += [left * size + right, right * size + left]
@@ -184,7 +188,8 @@ def _in_order(
 
 def _ppmi(counts: "sparse.csr_array") -> "sparse.csr_array":
     """Computes max(0, log[n_wc sum_c' n_c'^.75 / (n_w n_c^.75)]) of counts n_wc [V, V]."""
-    of_words, of_contexts = counts.sum(axis=1), counts.sum(axis=0) ** _SMOOTHING
+    of_words = counts.sum(axis=1)
+    of_contexts = counts.sum(axis=0) ** _SMOOTHING
     matrix = counts.tocoo()
     ratio = matrix.data / of_words[matrix.row] / of_contexts[matrix.col]
     matrix.data = np.maximum(0, np.log(ratio * of_contexts[of_contexts > 0].sum()))
@@ -216,7 +221,8 @@ def _embed(matrix: "sparse.csr_array", dimension: int) -> np.ndarray:
         expected = f"expected at most {rank}, the rank of the matrix, or a larger corpus"
         raise ConfigError(f"{argument('dimension', dimension)}: {expected}")
     order = np.argsort(-values, kind="stable")
-    left, values = left[:, order], values[order]
+    left = left[:, order]
+    values = values[order]
     largest = np.take_along_axis(left, np.abs(left).argmax(axis=0)[None], axis=0)
     left = left * np.where(largest < 0, -1.0, 1.0)
     left[matrix.sum(axis=1) == 0] = 0  # of zeros but for rounding, which small values enlarge

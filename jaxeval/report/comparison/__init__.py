@@ -56,15 +56,22 @@ class Comparison(Result):
 
     def document(self) -> Document:
         """Returns the best model, by how much, and the tests."""
-        study, details, last = self.study, list[Block](), list[str]()
-        title, noun, paper = "Leaderboard:", "file", list[Table]()
+        study = self.study
+        details: list[Block] = []
+        last: list[str] = []
+        title = "Leaderboard:"
+        noun = "file"
+        paper: list[Table] = []
         notes = [*study.notes, *study.warnings]
         if study.item_design:
-            details, notes = [*_item_details(study)], [*notes, *_warnings(study)]
+            details = [*_item_details(study)]
+            notes = [*notes, *_warnings(study)]
             if self.gate:
                 last = [f"gate: {answers.outcome(study)} (exit code {self.exit_code})"]
         elif study.run_design:
-            title, noun, paper = "Comparison of", "model", tables.for_paper(study)
+            title = "Comparison of"
+            noun = "model"
+            paper = tables.for_paper(study)
             details = [*self._run_details(study, study.run_design)]
             notes += _fewer_comparisons(study)
         alone = "; intervals are not corrected" if len(study.pairs) > 1 else ""
@@ -88,7 +95,8 @@ class Comparison(Result):
 
     def to_dict(self) -> dict[str, Json]:
         """Returns the study and the answer; of runs also the source of the scores."""
-        study, about = self.study, to_json(self.study)
+        study = self.study
+        about = to_json(self.study)
         run_design, item_design = about.pop("run_design"), about.pop("item_design")
         about |= {"source": study.scores.source, "signature": words.signature(study)}
         about |= {"answer": answers.answer(study, self.items)}
@@ -225,12 +233,13 @@ class _Family:
     def __init__(self, pairs: Sequence[Pair], seen: Mapping[str, _Entry]):
         self._pairs = [pair for pair in pairs if pair.scores]
         known = {_key(pair): seen.get(_key(pair), _Entry("", 0, 0)) for pair in self._pairs}
-        parts, others = {key.count(_AND) for key in known}, seen.keys() - known
+        parts = {key.count(_AND) for key in known}
+        others = seen.keys() - known
         self._others = [seen[key] for key in others if key.count(_AND) in parts]  # earlier looks
         self._tests = max(
             [len(known) + len(self._others), *(last.tests for last in known.values())]
         )
-        self.looked = dict[str, _Entry]()
+        self.looked: dict[str, _Entry] = {}
         for pair, (key, last) in zip(self._pairs, known.items(), strict=True):
             assert pair.scores is not None
             models = sorted(zip(pair.names, (pair.scores.first, pair.scores.second), strict=True))

@@ -26,7 +26,9 @@ def about(pair: Pair, study: Study) -> Iterator[str]:
     Of runs chance, spread, detectable difference, needed runs and equivalence; of items the
     difference beside the margin.
     """
-    scale, rules, runs = words.score_format(study, pair.data_set), study.rules, pair.scores
+    scale = words.score_format(study, pair.data_set)
+    rules = study.rules
+    runs = pair.scores
     yield verdict(pair, study, words.in_mean(study) if pair.data_set is None else "")
     if runs is None:
         if rules.margin and pair.by_margin and not _withheld(study):
@@ -54,7 +56,9 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
       where: the tasks that the sentence is about.
       unseen: which differences would have been detected.
     """
-    scale, (a, b), runs = words.score_format(study, pair.data_set), pair.names, pair.scores
+    scale = words.score_format(study, pair.data_set)
+    a, b = pair.names
+    runs = pair.scores
     if _withheld(study):
         return f"{a} and {b} are not compared, since {WITHHELD}."
     if math.isnan(pair.p_value) and pair.difference:
@@ -65,7 +69,8 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
         needed = f"{runs.fewest} are needed, however small p is"
         return f"No conclusion on {a} and {b}: {words.sizes([pair])}, where {needed}."
     tested = f"{words.p_name(study, pair)} {text.p_value(pair.p_adjusted)} ({_test(pair)})"
-    metric, means = pair.metric or "score", " of the means" if runs and runs.by_ranks else ""
+    metric = pair.metric or "score"
+    means = " of the means" if runs and runs.by_ranks else ""
     if pair.better:
         better, worse = pair.names if pair.better > 0 else pair.names[::-1]
         gap = pair if pair.shown > 0 else words.swapped(pair)
@@ -92,7 +97,8 @@ def _test(pair: Pair) -> str:
     if pair.difference is None:
         looked = f", looked at {pair.looks} times" if pair.looks > 1 else ""
         return f"{TESTS[pair.primary]}, {words.sizes([pair])}{looked}"
-    sizes, items = pair.difference.sizes, text.counted(pair.difference.sizes.items, "item")
+    sizes = pair.difference.sizes
+    items = text.counted(pair.difference.sizes.items, "item")
     if sizes.clusters < sizes.items:
         items += f" in {text.counted(sizes.clusters, 'cluster')}"
     return f"over {OVER[pair.difference.over]}; {items}, {words.each(pair, sizes.runs, 'run')}"
@@ -171,7 +177,8 @@ def _needed(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
     runs, plan = pair.scores, pair.plan
     if runs is None or plan is None or plan.required_seeds is None:
         return
-    what, ends = "A difference like this one" if rules.margin is None else "The margin", ""
+    what = "A difference like this one" if rules.margin is None else "The margin"
+    ends = ""
     if plan.required_range is not None and plan.required_range[0] != plan.required_range[1]:
         beyond = f"more than {plan.MOST_REQUIRED:,}"
         fewest, most = (beyond if n is None else f"{n:,}" for n in plan.required_range)
@@ -213,7 +220,8 @@ def against_margin(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
 
 def over_data_sets(study: Study, across: Across) -> Iterator[str]:
     """Yields claims about other data sets, by ranks, and about other runs on these data sets."""
-    ranking, over = across.ranking, f"Over {len(across.data_sets)} {study.noun}s"
+    ranking = across.ranking
+    over = f"Over {len(across.data_sets)} {study.noun}s"
     by_data_set = study.run_design is not None and study.run_design.unit == "dataset"
     if ranking is not None:
         friedman, test = ranking.friedman, ranking.iman_davenport
@@ -250,7 +258,8 @@ def _nemenyi(ranking: Ranking) -> str:
 
 def _signed_rank(across: Across, study: Study) -> str:
     """Returns the verdict on two models; if data sets are the units, that of the pair."""
-    test, ((a, first), (b, second)) = across.signed_rank, across.means.items()
+    test = across.signed_rank
+    (a, first), (b, second) = across.means.items()
     assert test is not None
     p = test.p_value
     tested = f"Wilcoxon signed-rank of one score per {study.noun}, p {text.p_value(p)}"
@@ -270,7 +279,8 @@ def _signed_rank(across: Across, study: Study) -> str:
 
 def single_models(pair: SinglePair, study: Study) -> str:
     """States which of two trained models is better on items like these."""
-    scale, test = words.score_format(study), pair.tests["approximate_randomization"]
+    scale = words.score_format(study)
+    test = pair.tests["approximate_randomization"]
     shown, gap = "no difference was shown", pair.difference
     sign = (test.direction or 0) * (1 if study.scores.higher_is_better else -1)
     if pair.adjusted["approximate_randomization"] <= study.rules.alpha and sign:

@@ -32,14 +32,16 @@ def draw(study: Study) -> list[Figure]:
     if study.run_design is None:
         boards = [*([study.board] if study.board else []), *study.boards][:_MOST_BOARDS]
         return [_leaderboard(board, study, number) for number, board in enumerate(boards, 1)]
-    drawn, across = [*_violins(study, study.run_design.samples)], study.run_design.across
+    drawn = [*_violins(study, study.run_design.samples)]
+    across = study.run_design.across
     if across and across.ranking and len(across.data_sets) >= FEW_DATA_SETS:
         drawn.append(_rank_diagram(across.ranking, study))
     return drawn
 
 
 def _violins(study: Study, samples: Samples) -> Iterator[Figure]:
-    scale, named = words.score_format(study), study.scores.models
+    scale = words.score_format(study)
+    named = study.scores.models
     each = {
         on: [(m, {named.index(m): scale.factor * of[m].scores}) for m in named if m in of]
         for on, of in samples.by_data_set.items()
@@ -57,14 +59,17 @@ def _violins(study: Study, samples: Samples) -> Iterator[Figure]:
             for model, at in models
             for of in at.values()
         ]
-        head, suffix = (study.noun, "model", "n", "median"), f"_{page}" if page > 1 else ""
+        head = (study.noun, "model", "n", "median")
+        suffix = f"_{page}" if page > 1 else ""
         yield Figure(f"violins{suffix}", "Distribution of scores", caption, drawing, head, rows)
 
 
 def _leaderboard(board: Board, study: Study, number: int) -> Figure:
-    unit, shown = words.score_format(study, board.data_set), board.rows[:_MOST_DRAWN]
+    unit = words.score_format(study, board.data_set)
+    shown = board.rows[:_MOST_DRAWN]
     drawing, (left, right) = plots.grid(2, 2, (4.2, 0.9 + 0.3 * len(shown)), share_y=True)
-    models, label = len(board.rows), unit.label(board.metric or "score")
+    models = len(board.rows)
+    label = unit.label(board.metric or "score")
     for y, row in enumerate(shown):
         colour, fill = (plots.colour(6), "white") if row.beaten else (plots.colour(0),) * 2
         low, high = (unit.factor * end for end in (row.mean.interval or (0, -1))[:2])
@@ -105,14 +110,16 @@ def _rank_diagram(ranking: Ranking, study: Study) -> Figure:
     assert study.run_design is not None
     tested = words.primary(study.run_design.primary)
     if study.run_design.unit != "dataset":
-        critical, tested = ranking.critical_difference, f"Nemenyi's test, level {ranking.alpha:g}"
+        critical = ranking.critical_difference
+        tested = f"Nemenyi's test, level {ranking.alpha:g}"
         axes.plot([1, 1 + critical], [0.75] * 2, color="black", lw=2)
         axes.text(1, 0.82, f"critical difference {critical:.2f}", fontsize=9)
     said = (
         f" Models with a dot on the same bar were not told apart ({tested}), which does not show "
         "that they are equal."
     )
-    title, columns = f"Average ranks over {study.noun}s", ("model", "average rank")
+    title = f"Average ranks over {study.noun}s"
+    columns = ("model", "average rank")
     rows = [(name, f"{rank:.3f}") for name, rank in ranks.items()]
     caption = f"1 is best.{said if ranking.groups else ''}"
     return Figure("critical_difference", title, caption, drawing, columns, rows)
@@ -122,10 +129,12 @@ def _rank_axis(names: list[str], ranks: list[float], bars: int) -> tuple["Drawin
     """Draws the axis of ranks; the better half of the names to its left, the others right."""
     from matplotlib.figure import Figure as Drawing
 
-    models, half = len(names), (len(names) + 1) // 2
+    models = len(names)
+    half = (len(names) + 1) // 2
     sides = ("\n".join(of).split("\n") for of in (names[:half], names[half:]))
     left, right = (0.3 + _RANK_LETTER * max(map(len, lines)) for lines in sides)
-    width, top = left + _RANK_AXIS + right, -0.22 * bars - 0.3  # the first name is below all bars
+    width = left + _RANK_AXIS + right
+    top = -0.22 * bars - 0.3  # the first name is below all bars
     drawing = Drawing(figsize=(width, 1.3 + _RANK_LINE * half + 0.16 * bars))
     axes = drawing.add_axes((left / width, 0.03, _RANK_AXIS / width, 0.94))
     axes.axis("off")

@@ -42,7 +42,9 @@ def shown(study: Study) -> Iterator[Table]:
 
 def models(study: Study, numbers: Sequence[str] = _NUMBERS) -> Table:
     """Returns n, these numbers, the interval of the mean and the sd of each model, best first."""
-    scale, failed, several = words.score_format(study), study.failures, len(study.boards) > 1
+    scale = words.score_format(study)
+    failed = study.failures
+    several = len(study.boards) > 1
     names = [*dict.fromkeys([*answers.order(study), *study.scores.models])]
     by_name = sorted(words.described(study), key=lambda of: names.index(of[1]))
     places = [board.data_set for board in study.boards]
@@ -69,9 +71,11 @@ def _metric(study: Study, scale: ScoreFormat) -> str:
 
 def _pairs(study: Study) -> Table:
     """Returns a row for each pair, the better model first; of many, those with the best model."""
-    listed, order = [*study.overall, *study.pairs], answers.order(study)
+    listed = [*study.overall, *study.pairs]
+    order = answers.order(study)
     listed = [*(study.overall or study.pairs)] if len(listed) > _MOST_PAIRS else listed
-    best, places = order[0], [board.data_set for board in study.boards]
+    best = order[0]
+    places = [board.data_set for board in study.boards]
     if study.run_design:
         control = answers.control(study)
         order = sorted(order, key=lambda model: model == control)
@@ -83,15 +87,18 @@ def _pairs(study: Study) -> Table:
     ordered = [words.swapped(p) if order.index(p.a) > order.index(p.b) else p for p in listed]
     where = {None: -1, **{name: k for k, name in enumerate(places)}}
     ordered.sort(key=lambda p: (where[p.data_set], order.index(p.a), order.index(p.b)))
-    margin, several = [], len(places) > 1
+    margin = []
+    several = len(places) > 1
     if study.rules.margin is not None:
         beyond = scores.difference(study.rules.margin, words.score_format(study).unit)
         margin = ["equivalent" if study.run_design else f"by {beyond}"]
     head = ("A", "B", *(["on"] if several else []), "A - B", text.confidence(study.rules))
     head = (*head, *(["P(A better)"] if study.run_design else []), *margin, words.p_name(study))
-    rows, mixed = [], len({pair.looks > 1 for pair in ordered}) > 1
+    rows = []
+    mixed = len({pair.looks > 1 for pair in ordered}) > 1
     for pair in ordered:
-        scale, (chance, beside) = words.score_format(study, pair.data_set), _beside(pair)
+        scale = words.score_format(study, pair.data_set)
+        chance, beside = _beside(pair)
         on = [f"mean over {study.noun}s" if pair.data_set is None else pair.data_set or "-"]
         cells = (*(on if several else []), scale(pair.value), scale.interval(pair.interval))
         p = "anytime " * (mixed and pair.looks > 1) + text.p_cell(pair.p_adjusted)
@@ -112,7 +119,8 @@ def _beside(pair: Pair) -> tuple[list[str], list[str]]:
 def _counts(study: Study) -> Table:
     """Returns on how many data sets each of two models was shown to be better."""
     scale, order = words.score_format(study), answers.order(study)
-    shown, gaps = answers.signs(study.pairs), dict[tuple[str, ...], list[float]]()
+    shown = answers.signs(study.pairs)
+    gaps: dict[tuple[str, ...], list[float]] = {}
     for pair in study.pairs:
         sign = 1 if order.index(pair.a) < order.index(pair.b) else -1
         gaps.setdefault(pair.names[::sign], []).append(sign * pair.value)
@@ -126,7 +134,8 @@ def _counts(study: Study) -> Table:
 
 def tests(pair: Pair) -> Table:
     """Returns all tests of a pair of whole runs."""
-    roles, rows = {pair.primary: "primary", pair.scores and pair.scores.spread_test: "spread"}, []
+    roles = {pair.primary: "primary", pair.scores and pair.scores.spread_test: "spread"}
+    rows = []
     for name, test in pair.tests.items():
         numbers = f"{test.statistic:.6g}", f"{test.p_value:.3g}", f"{pair.adjusted[name]:.3g}"
         known = (number.replace("nan", "-") for number in numbers)
@@ -138,7 +147,8 @@ def for_paper(study: Study) -> list[Table]:
     """Returns the tables of a paper: models by data sets, ranks, and few models in full."""
     assert study.run_design is not None
     of = study.run_design.across
-    together, few = across(study, of) if of else (), of is None or len(study.pairs) <= _FEW_PAIRS
+    together = across(study, of) if of else ()
+    few = of is None or len(study.pairs) <= _FEW_PAIRS
     return [_by_data_set(study), *together, *([models(study)] if few else [])]
 
 
@@ -147,19 +157,22 @@ def _by_data_set(study: Study) -> Table:
 
     The longer side goes down.
     """
-    scale, cells = words.score_format(study), dict[tuple[str, str], str]()
+    scale = words.score_format(study)
+    cells: dict[tuple[str, str], str] = {}
     if study.run_design and study.run_design.unit == "dataset":  # single scores: no sd and no test
         for model, of in study.run_design.samples.by_data_set[""].items():
             for data_set, score in zip(of.labels.tolist(), of.scores.tolist(), strict=True):
                 cells[model, data_set] = scale(score)
     else:
-        won, pairs = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+        won = Counter[tuple[str, str]]()
+        pairs = Counter[tuple[str, str]]()
         for pair in study.pairs:
             pairs.update((name, pair.data_set or "") for name in pair.names)
             better = [(pair.names[pair.better < 0], pair.data_set or "")]
             won.update(better if pair.better else [])
         for data_set, model, summary in words.described(study):
-            mean, key = f"{scale(summary.mean)} ± {scale(summary.sd)}", (model, data_set)
+            mean = f"{scale(summary.mean)} ± {scale(summary.sd)}"
+            key = (model, data_set)
             cells[key] = Bold(mean) if won[key] and won[key] == pairs[key] else mean
     names, sets = ([*dict.fromkeys(key[k] for key in cells)] for k in (0, 1))
     down, across = names, sets
@@ -189,14 +202,16 @@ def _caption(study: Study) -> tuple[str, str]:
 
 def leaderboard(board: Board, study: Study) -> Table:
     """Returns a row for each model, best first; models that share a letter were not told apart."""
-    unit, several = words.score_format(study, board.data_set), len(board.rows) > 2
+    unit = words.score_format(study, board.data_set)
+    several = len(board.rows) > 2
     known = [(row, row.mean) for row in board.rows if isinstance(row.mean, Estimate)]
     clustered = known[0][1].sizes.clusters < known[0][1].sizes.items
     head = [unit.label(board.metric or "score"), "items", *(["clusters"] if clustered else [])]
     head += ["runs", "mean", text.confidence(study.rules), *(["rank", "tied"] if several else [])]
     rows = []
     for row, estimate in known:
-        of, mean = estimate.sizes, unit(estimate.value)
+        of = estimate.sizes
+        mean = unit(estimate.value)
         counts = [str(of.items), *([str(of.clusters)] if clustered else [])]
         counts.append(f"{of.runs[0]}" + (f" x {of.samples}" if of.samples > 1 else ""))
         cells = [mean if row.beaten else Bold(mean), unit.interval(estimate.interval)]
@@ -221,9 +236,12 @@ def tied(groups: Sequence[int], between: str = " ") -> str:
 
 
 def _by_task(study: Study, item_design: ItemDesign) -> Table:
-    one, rows, models = len({of.metric for of in study.boards}) == 1, [], answers.order(study)
+    one = len({of.metric for of in study.boards}) == 1
+    rows = []
+    models = answers.order(study)
     for board, counts in zip(study.boards, item_design.data_sets, strict=True):
-        unit, of = words.score_format(study, board.data_set), {r.model: r for r in board.rows}
+        unit = words.score_format(study, board.data_set)
+        of = {r.model: r for r in board.rows}
         metric = "" if one else f", {unit.label(board.metric or 'score')}"
         cells = [f"{unit(of[m].mean.value)} {tied(of[m].groups, '')}" for m in models]
         rows.append([f"{board.data_set or '-'}{metric}", str(counts.items), *cells])
@@ -253,9 +271,12 @@ def title(board: Board) -> str:
 
 def across(study: Study, across: Across) -> Iterator[Table]:
     """Yields a row for each model, best first, and P(row better than column)."""
-    found, ranking, scale = across.aggregates, across.ranking, words.score_format(study)
+    found = across.aggregates
+    ranking = across.ranking
+    scale = words.score_format(study)
     order = [*across.means] if ranking is None else [*ranking.models]
-    level, columns = text.confidence(study.rules), dict[str, dict[str, str]]()
+    level = text.confidence(study.rules)
+    columns: dict[str, dict[str, str]] = {}
     if ranking is not None:
         ranks = zip(order, ranking.average_ranks, strict=True)
         columns["average rank"] = {model: f"{rank:.3f}" for model, rank in ranks}

@@ -48,7 +48,8 @@ _SWAPPED = {"better": "worse", "worse": "better"}
 
 def swapped(pair: Pair) -> Pair:
     """Returns the comparison of B with A: location changes its sign, spread does not."""
-    effects, by_margin = dict(pair.effects), pair.by_margin
+    effects = dict(pair.effects)
+    by_margin = pair.by_margin
     if (won := effects.get(CHANCE)) is not None:
         effects[CHANCE] = reversed_chance(won)
     if by_margin is not None:
@@ -194,7 +195,8 @@ def _families(study: Study) -> str:
 
 def signature(study: Study) -> str:
     """Returns one line with all that fixes the numbers: versions, rules, corrections, seeds."""
-    rules, intervals = study.rules, f"{text.confidence(study.rules)}s"
+    rules = study.rules
+    intervals = f"{text.confidence(study.rules)}s"
     if study.run_design is None:
         parts = [f"level {rules.alpha:g}, {_families(study)}"]
         parts.append(f"{intervals}; of ranks by Holm's tests of all pairs")
@@ -227,6 +229,7 @@ def chance_over(study: Study, across: Across) -> str:
         return ""
     (((a, b), won),) = chances.items()
     if won.estimate < 0.5:
-        (a, b), won = (b, a), reversed_chance(won)
+        a, b = (b, a)
+        won = reversed_chance(won)
     better = f"a run of {a} is better than one of {b} with probability {probability(won)}"
     return f"On these {study.noun}s {better}."

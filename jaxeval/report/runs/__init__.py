@@ -50,7 +50,8 @@ def experiments_document(
     """Returns the document of experiments, given as members and summaries."""
     both = [*zip(groups, summaries, strict=True)]
     tables = [block for of, each in both for block in _blocks(of, each)]
-    few, count = len(summaries) <= _MOST_TABLES, text.counted(len(summaries), "experiment")
+    few = len(summaries) <= _MOST_TABLES
+    count = text.counted(len(summaries), "experiment")
     names = ", ".join(each.name for each in summaries) if few else count
     details: list[Block] = [] if few else tables
     lines = [_line(each) for each in summaries] if few else [f"{location}: {count}"]
@@ -157,7 +158,8 @@ def _best(summary: ExperimentSummary) -> Iterator[str]:
 
 def _details(members: Sequence[MemberRow], summary: ExperimentSummary) -> Iterator[Block]:
     """Yields all members, the software that trained them, and the config."""
-    first, better = members[0], "higher" if summary.higher_is_better else "lower"
+    first = members[0]
+    better = "higher" if summary.higher_is_better else "lower"
     yield Heading(f"{_title(summary)}: members and config")
     yield (
         f"task {first.task}; metric {scores.label(first.metric, first.unit)}, {better} is "
@@ -168,7 +170,8 @@ def _details(members: Sequence[MemberRow], summary: ExperimentSummary) -> Iterat
         for r in members
     }
     yield f"versions: {'; '.join(sorted(versions))}"
-    changed, rows = any(row.hparams != "{}" for row in members), []
+    changed = any(row.hparams != "{}" for row in members)
+    rows = []
     for row in members:
         words = [f"{row.status}: {row.message}".removesuffix(": "), row.hparams][: 1 + changed]
         test = None if summary.kind == "tuning" else row.test
@@ -192,8 +195,11 @@ class Evaluation(Result):
         for row in self.scores:
             by_condition.setdefault(row["condition"], {})[row["seed"]] = row["score"]
         columns = _CONDITIONS if len(by_condition) > 1 else _CONDITIONS[:-2]
-        metric, (first, *_) = self.scores[0]["metric"], by_condition.values()
-        unit, cells, notes = metrics.unit_of(metric), [], list[str]()
+        metric = self.scores[0]["metric"]
+        first, *_ = by_condition.values()
+        unit = metrics.unit_of(metric)
+        cells = []
+        notes: list[str] = []
         for name, by_seed in by_condition.items():
             finite = _finite(by_seed.values())
             gaps = _finite(by_seed[k] - first[k] for k in by_seed)
@@ -224,7 +230,8 @@ def condition_line(rows: Sequence[Mapping[str, Any]], condition: str) -> str:
     of = [row for row in rows if row["condition"] == condition]
     if not (finite := _finite(row["score"] for row in of)):
         return f"{of[0]['model']}: all {len(of)} diverged"
-    metric, described = rows[0]["metric"], describe.summarize(finite)
+    metric = rows[0]["metric"]
+    described = describe.summarize(finite)
     unit = metrics.unit_of(metric)
     mean, sd = (scores.shown(value, unit) for value in (described.mean, described.sd))
     label = f"{of[0]['part']} {scores.label(metric, unit)}"

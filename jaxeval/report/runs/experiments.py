@@ -74,7 +74,9 @@ def summarize(rows: Sequence[MemberRow], planned: int | None = None) -> Experime
     Args:
       planned: number of runs of a sweep, ended or not.
     """
-    first, kind, members = rows[0], records.kind(rows), collapse_repeats(rows)
+    first = rows[0]
+    kind = records.kind(rows)
+    members = collapse_repeats(rows)
     if kind == "tuning":
         members = [row._replace(test=None) for row in members]
     scored = [row for row in members if row.dev is not None]
@@ -143,7 +145,7 @@ def draw(
     Args:
       places: experiment -> number of its colour; then only violins, of test scores alone.
     """
-    drawn = list[Figure]()
+    drawn: list[Figure] = []
     names = records.told_apart((members[0].experiment, members[0].name) for members in groups)
     groups = [[row._replace(name=names[row.experiment]) for row in of] for of in groups]
     for metric in dict.fromkeys(members[0].metric for members in groups):
@@ -169,7 +171,8 @@ def draw(
 def _draw_experiment(
     members: Sequence[MemberRow], points: Sequence[CurveRow] | None
 ) -> list[Figure]:
-    kind, keys = records.kind(members), {records.key(row) for row in members}
+    kind = records.kind(members)
+    keys = {records.key(row) for row in members}
     drawn = [] if kind == "tuning" else [_scatter(members)]
     if points is not None:
         own = [point for point in points if records.key(point) in keys]
@@ -186,13 +189,15 @@ def _draw_experiment(
 def _violins(groups: _Groups, places: Mapping[str, int] | None = None) -> Iterator[Figure]:
     """Draws scores of experiments with one metric, a panel for each data set; as `draw`."""
     parts = _PARTS if places is None else _PARTS[1:]
-    metric, label = groups[0][0].metric, scores.label(groups[0][0].metric, groups[0][0].unit)
+    metric = groups[0][0].metric
+    label = scores.label(groups[0][0].metric, groups[0][0].unit)
     names = records.dataset_names([members[0] for members in groups])
     several = " Scores on different data sets are not comparable." if len(names) > 1 else ""
-    samples = dict[str, list[tuple[str, dict[int, np.ndarray]]]]()
-    rows = dict[tuple[str, str], list[tuple[object, ...]]]()
+    samples: dict[str, list[tuple[str, dict[int, np.ndarray]]]] = {}
+    rows: dict[tuple[str, str], list[tuple[object, ...]]] = {}
     for members in sorted(groups, key=lambda of: [*names].index(of[0].data_hash)):
-        title, at = names[members[0].data_hash] if several else "", dict[int, np.ndarray]()
+        title = names[members[0].data_hash] if several else ""
+        at: dict[int, np.ndarray] = {}
         for number, part in enumerate(parts, places[members[0].experiment] if places else 0):
             known = [(row, getattr(row, part)) for row in members]
             known = [(row, scores.factor(row.unit) * x) for row, x in known if x is not None]
@@ -215,10 +220,8 @@ def _violins(groups: _Groups, places: Mapping[str, int] | None = None) -> Iterat
             plots.legend(drawing, plots.marks(parts))
         shown = dict.fromkeys((title, name) for title, each in panels for name, _ in each)
         name = f"distributions_{metric}" + (f"_{page}" if page > 1 else "")
-        title, cells = (
-            f"Distribution of {metric} over members",
-            [r for k in shown for r in rows[k]],
-        )
+        title = f"Distribution of {metric} over members"
+        cells = [r for k in shown for r in rows[k]]
         yield Figure(name, title, caption, drawing, head, cells)
 
 

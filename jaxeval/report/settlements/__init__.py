@@ -125,7 +125,8 @@ class Settlements(Result):
         guarantee = _GUARANTEES[correction].format(alpha=alpha, sure=round(1 - alpha, 10))
         yield _MIXED if others else guarantee
         if len(self.candidates) > 1:
-            p, none = text.p_value(self.p_value), '"none is better than its base"'
+            p = text.p_value(self.p_value)
+            none = '"none is better than its base"'
             yield f"All candidates together: anytime p {p} against {none}."
 
     def _candidates(self) -> Iterator[Block]:
@@ -183,7 +184,8 @@ class Settlements(Result):
         if not self.sd or self.sd_interval is None:
             yield "No base has two different scores: the noise is unknown."
             return
-        scale, of = self.scale(), next(of for of in reversed(self.bases) if of.mean)
+        scale = self.scale()
+        of = next(of for of in reversed(self.bases) if of.mean)
         seeds = text.counted(len(of.scores), "seed")
         spread = f"{scale.difference(self.sd)}, {scale.ci(self.sd_interval)}"
         yield f"sd of {of.name} over {seeds}: {spread}"

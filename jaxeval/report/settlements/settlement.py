@@ -109,7 +109,8 @@ class Settlement(Result):
             (False, True): ": wrong claims are more frequent than alpha; pairs are valid",
         }.get((low > 0, high < 0), "")
         form = "differences within pairs" if self.paired else f"two samples{advice}"
-        what, interval = "in a pair" if self.paired else "of one seed", f"[{low:.2f}, {high:.2f}]"
+        what = "in a pair" if self.paired else "of one seed"
+        interval = f"[{low:.2f}, {high:.2f}]"
         said = f"Scores {what} correlate by {effect.estimate:.2f}, 95 % CI {interval}"
         return f"{said}; compared as {form}."
 

@@ -125,7 +125,8 @@ class Tuned(Result):
         return f"{many if others else 'all others are'} told apart from it by the model{known}"
 
     def _tables(self, best: Evaluation) -> Iterator[Block]:
-        ranked, space = self.ranked(), self.search["space"]
+        ranked = self.ranked()
+        space = self.search["space"]
         assert isinstance(space, Mapping)
         shown = ranked[:_MOST_SHOWN]
         names = [name for name in space if any(name in of.values for of in shown)]
@@ -193,7 +194,11 @@ def result(
       fresh: part of the data -> scores of the best setting with fresh seeds.
       failures: why fresh seeds have no score.
     """
-    search, history, best, posterior, again = state.search, state.history, state.best(), None, None
+    search = state.search
+    history = state.history
+    best = state.best()
+    posterior = None
+    again = None
     if search.method == "gp" and best is not None:
         posterior = insight.insight(search.space, history, search.seed)
     samples = [e.scores for e in history.evaluations]
@@ -252,8 +257,10 @@ def evaluation_line(evaluation: Evaluation, metric: str, unit: str) -> str:
 
 def progress_line(state: State, metric: str, unit: str) -> str:
     """Returns the number of evaluations, the time left and the best score, in one line."""
-    count, ranked = len(state.history.ended), state.history.ranked()
-    pace, left = (state.seconds - state.before) / max(1, count - state.known), state.trials - count
+    count = len(state.history.ended)
+    ranked = state.history.ranked()
+    pace = (state.seconds - state.before) / max(1, count - state.known)
+    left = state.trials - count
     more = f", about {text.duration(pace * left)} left" if left > 0 else ""
     if not ranked:
         return f"{count} of {state.trials}{more}; no score yet"

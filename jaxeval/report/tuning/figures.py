@@ -37,7 +37,8 @@ def draw(tuned: Tuned) -> list[Figure]:
         return []
     importance = [] if tuned.posterior is None else [_importance(tuned.posterior)]
     space: Any = tuned.search["space"]
-    known, scored = spaces.from_dict(space), _scored(tuned)
+    known = spaces.from_dict(space)
+    scored = _scored(tuned)
     columns = {of.name: [e.values.get(of.name, "") for e, _ in scored] for of in known.parameters}
     means = np.array([mean for _, mean in scored]) / scores.factor(tuned.unit)
     axes = [
@@ -118,7 +119,8 @@ def _focus(axes: "Axes", tuned: Tuned) -> str:
     """Cuts off settings that are far worse than most and would flatten the rest; says how many."""
     means = np.array([mean for _, mean in _scored(tuned)])
     low, high = np.quantile(means, [0.05, 0.95])
-    span, (bottom, top) = high - low, axes.get_ylim()
+    span = high - low
+    bottom, top = axes.get_ylim()
     if span and tuned.higher_is_better:
         axes.set_ylim(max(bottom, low - span), top)
     elif span:

@@ -74,7 +74,9 @@ def read_rows(paths: Sequence[str | Path], layout: Layout) -> Rows:
         if log.model and first.model and first.model != log.model:
             message = f"named as a run of {first.model} and of {log.model}; expected each once"
             raise DataError(message, log.path)
-    found, total, last = list[tuple[Log, Rows]](), 0, dict[tuple[str, ...], Log]()
+    found: list[tuple[Log, Rows]] = []
+    total = 0
+    last: dict[tuple[str, ...], Log] = {}
     for log in logs.values():
         with parsing("cannot be read", log.path, passing=(JaxevalError, MemoryError)):
             of_log = log.read(log)
@@ -112,7 +114,7 @@ def read_texts(path: Path, wanted: Collection[str]) -> dict[str, Text]:
     Raises:
       DataError: the log cannot be read.
     """
-    found = dict[str, Text]()
+    found: dict[str, Text] = {}
     _, texts = _FORMATS[_reader(path, True) or programs.read_answers]
     with parsing("cannot be read", path, passing=(JaxevalError, MemoryError)):
         for item, new in texts(path, wanted):
@@ -202,8 +204,11 @@ def _check(found: Sequence[tuple[Log, Rows]], layout: Layout) -> Counter[str]:
 
     Raises DataError: no requested task, no score, scores that no task or run tells apart.
     """
-    notes, unplaced, scored = Counter[str](), dict[str, Path](), False
-    settings, tasks = dict[Key, dict[str, None]](), dict[str, None]()
+    notes = Counter[str]()
+    unplaced: dict[str, Path] = {}
+    scored = False
+    settings: dict[Key, dict[str, None]] = {}
+    tasks: dict[str, None] = {}
     for log, rows in found:
         tasks |= dict.fromkeys(rows.dataset.names)
         wanted = [task for task in rows.dataset.names if _is_wanted(task, layout)]
@@ -272,7 +277,7 @@ def _merge(found: Sequence[tuple[Log, Rows]], source: str, layout: Layout) -> Ro
 
 def _directions(logs: Sequence[Log]) -> dict[Key, bool]:
     """Returns whether higher is better; raises DataError if logs differ in it."""
-    recorded = dict[Key, bool]()
+    recorded: dict[Key, bool] = {}
     for log in logs:
         for key, higher in log.directions.items():
             if recorded.setdefault(key, higher) != higher:

@@ -32,7 +32,8 @@ def read(log: Log) -> Iterator[Record]:
 
     Raises DataError: the log is damaged, or needs zstandard.
     """
-    name, (tree, samples) = log.path.name, _read_log(log.path)
+    name = log.path.name
+    tree, samples = _read_log(log.path)
     head = members(tree, "eval")
     given = sorted(members(head, "task_args").items())
     words = [f"{k}={v}" for k, v in given if not (v is None or isinstance(v, Mapping | list))]
@@ -59,7 +60,7 @@ def texts(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, Text]]:
 
     Of an archive only the wanted members are read; summaries, if these are all that it has.
     """
-    samples = list[Json]()
+    samples: list[Json] = []
     if path.suffix == ".eval":
         with zipfile.ZipFile(path) as archive:
             matches = [*filter(None, map(_SAMPLE.fullmatch, archive.namelist()))]
@@ -109,7 +110,8 @@ def _read_log(path: Path) -> tuple[Mapping[str, Json], Sequence[Json]]:
 
 def _read_member(archive: zipfile.ZipFile, name: str, path: Path) -> Json:
     """Reads a JSON member of an archive, no more bytes than the archive declares."""
-    info, head = archive.getinfo(name), f"{name}: "
+    info = archive.getinfo(name)
+    head = f"{name}: "
     most = min(info.file_size, records.MOST_BYTES)
     with parsing(f"{head}damaged", path, passing=(JaxevalError, MemoryError)):
         try:
@@ -137,7 +139,8 @@ def _read_zstd(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path, most
 
 def _read_sample(sample: Mapping[str, Json], base: Record, log: Log) -> Iterator[Record]:
     """Yields the scores of a sample; a failed answer for one without scores."""
-    epoch, item = sample.get("epoch"), log.label(sample.get("id"), "a sample's id")
+    epoch = sample.get("epoch")
+    item = log.label(sample.get("id"), "a sample's id")
     if epoch is not None and (type(epoch) is not int or not 0 <= epoch < 1 << 31):
         message = f"expected a whole number of an answer, found {str(epoch)[:40]!r}"
         raise DataError(message, log.path)

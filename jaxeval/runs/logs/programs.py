@@ -54,7 +54,7 @@ def read_lm_eval(log: Log) -> Iterator[Record]:
     if results:
         made = (dig(results, "config", key) for key in _SETTINGS)
         log.settings[base.model, task] = records.settings(*made)
-    items = set[str]()
+    items: set[str] = set()
     for number, sample in files.json_lines(path):
         item = log.label(sample.get("doc_id"), "doc_id", number)
         items.add(item)
@@ -110,7 +110,7 @@ def read_helm(log: Log) -> Iterator[Record]:
     by_name = _OF_MODEL.search(name)
     model = str(dig(known, "adapter_spec", "model") or (by_name["model"] if by_name else name))
     task = _OF_MODEL.sub("", name)
-    seen = set[int]()  # two metrics of HELM may give one statistic
+    seen: set[int] = set()  # two metrics of HELM may give one statistic
     for instance in records.objects(records.read_json(path)):
         if instance.get("perturbation"):
             log.notes[f"task {task}: perturbed instances are left out"] += 1
@@ -244,7 +244,8 @@ def _split_lists(table: Columns) -> tuple[Columns, str]:
     places = [k for k, cell in enumerate(cells) for _ in cell]
     values = {role: [column[k] for k in places] for role, column in table.values.items()}
     values[answer] = given = [x for cell in cells for x in cell]
-    rows, lists = [table.rows[k] for k in places], any(len(cell) != 1 for cell in cells)
+    rows = [table.rows[k] for k in places]
+    lists = any(len(cell) != 1 for cell in cells)
     if lists:
         values["seed"] = [str(k) for cell in cells for k, _ in enumerate(cell, 1)]
     if answer == "score":
