@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from jaxeval.report.comparison import claims
+from jaxeval.report.comparison import answers, claims
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import Rules
+from jaxeval.stats import Rules, study
 from jaxeval.stats.pairs import Pair, RunScores
 from jaxeval.stats.power import TestDesign as Design
 from tests.stats import cubes
@@ -250,3 +250,15 @@ def test_a_plan_from_a_difference_that_was_seen_names_its_range(shift: float) ->
     advice = "" if pair.shown else "; choose the number beforehand"
     needed = f"would need {pair.plan.required_seeds:,} scores each{over}{advice}."
     assert _lines(pair)[-1].endswith(needed)
+
+
+def test_no_model_is_better_where_measures_of_location_disagree() -> None:
+    """Dies if B, better on 13 of 14 data sets and far worse on one, is called better than A."""
+    gains = [*range(2, 15), -140]
+    cells = {
+        f"d{k}": {"A": [k / 99], "B": [k / 99 + gain / 100], "C": [k / 99 - 0.2 - gain / 1e4]}
+        for k, gain in enumerate(gains)
+    }
+    lines = answers.answer(study.study(cubes.runs(cells), Rules(resamples=99)))
+    first = "A scores best: it is better than C; B cannot be told apart from it."
+    assert lines[:2] == [first, "Measures of location disagree: A and B."]
