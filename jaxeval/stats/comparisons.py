@@ -53,7 +53,7 @@ def choose_pairs(
                 if pair.unit == "data set":
                     expected = f"1 data set in common; expected at least {pair.fewest}"
                     raise DataError(f"{pair.a} and {pair.b}: {expected}", scores.source)
-                expected = f"a model needs {FEWEST}, better 5 (other seeds, splits)"
+                expected = f"expected at least {FEWEST} of a model, better 5 (other seeds, splits)"
                 raise DataError(
                     f"{name}{stats.on(pair.data_set)}: {count} score, which says nothing about a "
                     f"distribution; {expected}",
