@@ -51,7 +51,7 @@ ERRORS = {
     "no_runs": (["compare", "."], "jaxeval compare logs reads logs"),
     "export": (["runs", "export", "nowhere"], "nowhere: no runs here"),
     "subcommand": (["runs", "exprt"], "exprt: expected one of export"),
-    "base": (["settle", "a=1"], "expected BASE beside a=1"),
+    "base": (["settle", "a=1"], "expected BASE, found only a=1"),
 }
 
 
