@@ -19,8 +19,17 @@ from jaxeval.runs.scores import Scores, Status
 
 _MOST_MODELS = 5000
 # how runs end, beside `normal.FAILED`
-_UNFINISHED = ("running", "preempted", "preempting")
-_FINISHED = ("finished", "early_stopped", "completed", "success", "succeeded", "done", "ok")
+_UNFINISHED = ("running", "preempted", "preempting", "pruned")
+_FINISHED = (
+    "finished",
+    "early_stopped",
+    "complete",
+    "completed",
+    "success",
+    "succeeded",
+    "done",
+    "ok",
+)
 _ByModel = Mapping[str, np.ndarray]  # places of a data set's rows
 
 
@@ -84,7 +93,7 @@ def _count_statuses(rows: Rows) -> tuple[dict[str, Counter[str]], list[str]]:
         name = rows.model.names[model]
         if status not in ("", "None"):
             counts.setdefault(name, Counter())[status] = every[k]
-        rule = "it counts, unless the table leaves it empty"
+        rule = "not finished; it counts, unless the table leaves it empty"
         word = normal.word(status)
         if word in normal.FAILED:
             rule = "failed runs have no score; without the column of statuses it would count"
