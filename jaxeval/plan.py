@@ -147,7 +147,8 @@ class Planned(Result):
         best = self.plan.cheapest
         difference = f"{self.plan.difference:g}"
         if best is None:
-            yield "No design that was tried suffices: add runs, or plan for a larger difference."
+            runs = "" if self.pilot is None else "add runs, or "
+            yield f"No design that was tried suffices: {runs}plan for a larger difference."
         elif self.pilot is None:
             power = f"with probability {best.power:.2f}"
             yield f"{_size(best.size)}: they detect a difference of {difference} {power}."

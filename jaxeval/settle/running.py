@@ -31,7 +31,7 @@ FIRST, AGAIN = "first run", "second run"
 
 
 class Request(NamedTuple):
-    """What is request of a comparison."""
+    """What is asked of a comparison."""
 
     rule: Settle  # its direction, level and known scores are still to come
     correction: Correction

@@ -53,7 +53,7 @@ def choose_pairs(
                 if pair.unit == "data set":
                     expected = f"1 data set in common; expected at least {pair.fewest}"
                     raise DataError(f"{pair.a} and {pair.b}: {expected}", scores.source)
-                expected = f"expected at least {FEWEST} so named, better 5 (other seeds, splits)"
+                expected = f"expected at least {FEWEST} of a model, better 5 (other seeds, splits)"
                 raise DataError(
                     f"{name}{stats.on(pair.data_set)}: {count} score, which says nothing about a "
                     f"distribution; {expected}",
@@ -69,12 +69,14 @@ def choose_pairs(
 def _no_pairs(scores: Scores, units: Samples) -> str:
     lost = [name for name in scores.models if not len(scores.scores_of(name))]
     if lost and len(scores.models) - len(lost) < 2:
-        runs = {name: sum(scores.statuses.get(name, {}).values()) for name in lost}
-        said = (
-            f"all {count} runs of {name} failed" if count else f"all scores of {name} are missing"
-            for name, count in runs.items()
-        )
-        return f"{'; '.join(said)}: no scores to compare"
+        reasons = []
+        for name in lost:
+            runs = sum(scores.statuses.get(name, {}).values())
+            which = "the only run" if runs == 1 else f"all {runs} runs"
+            reasons.append(
+                f"{which} of {name} failed" if runs else f"all scores of {name} are missing"
+            )
+        return f"{'; '.join(reasons)}: no scores to compare"
     if len(units.by_data_set) < 2:
         names = ", ".join(scores.models)
         return f"expected two or more models with scores on the same data set, found {names}"
