@@ -15,7 +15,10 @@ def test_each_data_set_may_have_its_own_metric(tmp_path: Path) -> None:
     found = read(tmp_path, content)
     assert [of.metric for of in found.data_sets] == ["", ""] and found.direction == "named"
     assert "different metrics (mcc, acc); a mean mixes" in " ".join(found.warnings)
-    for metric, said in (("loss", "not better of all of them$"), ("corr", "--no-lower-is-better")):
+    for metric, said in (
+        ("loss", "not better for all of them$"),
+        ("corr", "--no-lower-is-better"),
+    ):
         with pytest.raises(DataError, match=rf"several metrics \(mcc, {metric}\).* {said}"):
             read(tmp_path, content.replace("acc", metric))
     assert read(tmp_path, content.replace("acc", "corr"), higher_is_better=True).higher_is_better
