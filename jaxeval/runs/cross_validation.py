@@ -7,11 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import scipy
 
+from jaxeval.errors import DataError
 from jaxeval.runs import texts
+from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Layout, role, words_of
 from jaxeval.runs.normal import Rows
 from jaxeval.runs.texts import Coded, encode
 
+FOLDS = "iteration"  # of mlr3, beside resampling_id
 _REPEATS = {"rep", "repeat", "repetition"}  # words of a column of cross-validations
 _REPEATED = re.compile(r"(fold *\d+)[._ ](rep[a-z]* *\d+)", re.IGNORECASE)  # of caret: Fold1.Rep2
 _CLEAR = 0.001  # p from where scores of one fold are called alike
@@ -28,7 +31,7 @@ def find(rows: Rows, layout: Layout) -> tuple[Rows, bool, float]:
     seed = rows.labels.get("seed")
     repeat = layout.columns.get("seed", "")
     named = role(column) == "split" and re.search("fold|cv", column, re.IGNORECASE)
-    if not split or not (named or are_folds(split.names)):
+    if not split or not (named or column == FOLDS or are_folds(split.names)):
         return rows, False, 0.0
     if not seed or not seed.names[1:]:
         return rows, True, 0.0
@@ -49,6 +52,20 @@ def find(rows: Rows, layout: Layout) -> tuple[Rows, bool, float]:
 def are_folds(names: Sequence[str]) -> bool:
     """True for texts such as Fold01, Fold1.Rep2, cv_3."""
     return all(re.match("fold|cv", name, re.IGNORECASE) for name in names)
+
+
+def is_of_mlr3(table: Columns) -> bool:
+    """True if iterations of a resampling are the folds of one cross-validation.
+
+    Raises DataError: they are splits that overlap, which iterations alone do not tell.
+    """
+    if not {FOLDS, "resampling_id"} <= table.values.keys() or not encode(table[FOLDS]).names[1:]:
+        return False
+    if (kinds := encode(table["resampling_id"]).names) != ("cv",):
+        why = f"splits of {listed(kinds)} may overlap; expected cv, or, if N folds are repeated,"
+        columns = f"repeat = ({FOLDS} - 1) // N + 1 and fold = ({FOLDS} - 1) % N + 1"
+        raise DataError(f"column {FOLDS}: {why} columns {columns}", table.source)
+    return True
 
 
 def _parted(rows: Rows) -> Rows:

@@ -19,8 +19,8 @@ from jaxeval.runs.scores import Scores, Status
 
 _MOST_MODELS = 5000
 # how runs end, beside `normal.FAILED`
-_UNFINISHED = ("running", "preempted", "preempting")
-_FINISHED = ("finished", "early_stopped", "completed", "success", "succeeded", "done", "ok")
+_UNFINISHED = ("running", "preempted", "preempting", "pruned")
+_FINISHED = ("finished", "complete", "completed", "success", "succeeded", "done", "ok")
 _ByModel = Mapping[str, np.ndarray]  # places of a data set's rows
 
 
@@ -84,13 +84,13 @@ def _count_statuses(rows: Rows) -> tuple[dict[str, Counter[str]], list[str]]:
         name = rows.model.names[model]
         if status not in ("", "None"):
             counts.setdefault(name, Counter())[status] = every[k]
-        rule = "it counts, unless the table leaves it empty"
+        rule = "not finished; it counts, unless the table leaves it empty"
         word = normal.word(status)
         if word in normal.FAILED:
             rule = "failed runs have no score; without the column of statuses it would count"
         elif word not in _UNFINISHED:
             rule = f"it counts; the statuses of failed runs are {', '.join(normal.FAILED)}"
-        if of_scored[k] and word not in ("", "none", *_FINISHED):
+        if of_scored[k] and word not in ("", "none", "early_stopped", *_FINISHED):
             runs = f"{of_scored[k]} {'run' if of_scored[k] == 1 else 'runs'} with status {status}"
             warnings.append(f"{name}: {runs} and a score; {rule}")
     return counts, warnings

@@ -11,11 +11,12 @@ import numpy as np
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics, texts
 from jaxeval.runs.columns import Columns, counted
-from jaxeval.runs.layout import AXES, PICKS, Layout, item_roles, role, words_of
+from jaxeval.runs.cross_validation import FOLDS, is_of_mlr3
+from jaxeval.runs.layout import AXES, PICKS, Layout, item_roles, may_be_stratum, role, words_of
 from jaxeval.runs.metrics import higher_is_better
 
-FOLDS = "iteration"  # of mlr3, beside resampling_id
 _MOST_RISING = 0.8  # share of neighbouring rows that makes a column of steps a history
+_MANY = 20  # values of a column that may hold items
 _ONE_RUN = "rows of one run, not independent runs"
 _ITEMS = "rows are items of a run, not runs; jaxeval compare logs (or compare items) reads them"
 _RESAMPLES = "rows look like resamples of a run, not runs; if each was trained separately,"
@@ -34,11 +35,11 @@ def one_row_a_run(
         name = layout.columns.get(axis, "")
         asked = argument("column", {axis: name})
         kind = role(name)
-        folds = name == FOLDS and "resampling_id" in table.values
+        folds = axis == "split" and name == FOLDS and is_of_mlr3(table)
         if kind in ("step", "time") and not folds:
             why = f"{asked}: steps and times are not units; {_remedy(table, name, score)}"
             raise DataError(why, table.source)
-        if kind == "item" and axis != "dataset":
+        if kind == "item" and axis != "dataset" and not may_be_stratum(name):
             raise DataError(f"{asked}: {_ITEMS}", table.source)
     if picks := {role: name for role, name in layout.columns.items() if role in PICKS}:
         rest = {role: name for role, name in layout.columns.items() if role not in PICKS}
@@ -48,13 +49,17 @@ def one_row_a_run(
     steps = [name for name in free if role(name) == "step"]
     answers = item_roles(free)
     gold = ("gold",) if "predicted" in answers and "score" not in answers else ()
-    items = {answers[of]: _ITEMS for of in ("item", *gold) if of in answers}
+    items = {answers[of]: _ITEMS for of in gold if of in answers}
+    for name in (n for n in free if role(n) == "item"):
+        doubt = f"; {argument('column', {'dataset': name})} if each is a data set or a setting"
+        items[name] = _ITEMS + doubt * may_be_stratum(name)
     for name in (n for n in free if role(n) == "resample"):  # no setting, as bootstrap=True is
         if any(map(str.isdigit, "".join(texts.encode(table[name]).names))):
             items[name] = f"{_RESAMPLES} {argument('column', {'split': name})}"
     run = _runs(table, there, layout.models) if steps or items else np.zeros(0, int)
+    model = texts.encode(table[there["model"]]).codes if "model" in there else 0 * run
     for name, why in items.items():
-        if texts.dense(texts.pair_codes(run, texts.encode(table[name]).codes)).max() > run.max():
+        if _has_several(run, model, texts.encode(table[name]).codes, may_be_stratum(name)):
             raise DataError(f"column {name}: {why}", table.source)  # several in a run
     known = {"seed", "split"} & there.keys() or any(map(is_run, table.values))
     for name in steps:
@@ -62,6 +67,22 @@ def one_row_a_run(
             why = f"column {name}: {_ONE_RUN}; {_remedy(table, name, score)}"
             raise DataError(why, table.source)
     return table, layout, []
+
+
+def _has_several(run: np.ndarray, model: np.ndarray, item: np.ndarray, doubtful: bool) -> bool:
+    """True if a run has several items.
+
+    Doubtful ones are many, and each is once in a run.
+    """
+    of_run = texts.dense(texts.pair_codes(run, item))
+    if not doubtful:
+        return bool(of_run.max() > run.max())
+    of_model = np.unique(np.stack([model, item]), axis=1)[0]
+    return bool(
+        of_run.max() > run.max()
+        and np.bincount(of_model).max() >= _MANY
+        and of_run.max() + 1 == len(run)
+    )
 
 
 def refuse_history(table: Columns) -> None:

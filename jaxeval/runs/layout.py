@@ -48,6 +48,7 @@ _STEP = "epoch step iteration iter update checkpoint batch token episode timeste
 _TIME = "time timestamp duration second minute hour runtime walltime elapsed date created"
 _KINDS = {"step": _STEP, "time": _TIME, "setting": "std stdev stddev stderr sem"}  # of a mean
 _LAST = {word: kind for kind, words in _KINDS.items() for word in words.split()}
+_STRATA = {"sent", "seg", "qid", "utt", "case", "patient"}
 _COUNTS = ("n", "num", "max", "min")
 _PROGRESS = {*f"{_IDS} seen trained processed done completed num n count total".split()}
 _ROLE_OF = {word: role for role, words in _NAMES.items() for word in words.split()}
@@ -79,6 +80,11 @@ class Layout:
             if role not in (*ROLES, *PICKS, *_OF_ITEMS):
                 asked = argument("column", {role: name})
                 raise DataError(f"{asked}: expected one of {', '.join((*ROLES, *PICKS))}")
+
+
+def may_be_stratum(name: str) -> bool:
+    """True for the column of an item that may as well be a setting or a stratum of runs."""
+    return not _STRATA.isdisjoint(words_of(name))
 
 
 @functools.lru_cache(1 << 16)

@@ -1,6 +1,5 @@
 """Metrics by name: unit, direction, and how they follow from summed counts of items."""
 
-import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,12 +16,12 @@ Score = Callable[[np.ndarray], np.ndarray]  # sums [..., K] -> [...]
 Direction = Literal["recorded", "named", "assumed"]
 _KNOWN = {
     "fraction": (
-        "accuracy acc balanced_accuracy f1 f1score f2 fscore precision p_at recall r_at "
-        "exact_match em auc auroc uas las map ap mrr ndcg hits pass"
+        "accuracy acc balanced_accuracy f1 f1score f2 fscore precision p@ recall r@ "
+        "exact_match em auc auroc uas las map ap mrr ndcg hits@ pass@"
     ),
     "error rate": "error_rate wer cer",
-    "bits": "bits bpc bpb bpw bits_per_character bits_per_byte bits_per_word",
-    "nats": "nats nll cross_entropy log_loss",
+    "bits": "bits bpc bpb bpw bpd bits_per_character bits_per_byte bits_per_word bits_per_dim",
+    "nats": "nats nll nll_token nll_per_token cross_entropy log_loss",
     "perplexity": "perplexity ppl",
     "number": "bleu sacrebleu chrf ter",  # from 0 to 100
 }
@@ -31,25 +30,25 @@ LOWER_UNITS = ("error rate", "bits", "nats", "perplexity")
 _LOWER = (
     "ter loss losses error err mse rmse mae mape mcd edit_distance negative_log_likelihood "
     "neg_log_likelihood mean_squared_error root_mean_squared_error mean_absolute_error brier "
-    "ece fid kid logloss rmsle smape wape mase crps eer fpr lpips fvd hd latency latency_ms "
-    "regret der wil xent ce kl kl_divergence"
+    "brier_score ece fid logloss rmsle smape wape mase crps eer fpr false_positive_rate lpips "
+    "fvd hd95 latency latency_ms regret der wil xent ce kl kl_div kl_divergence"
 )
 _HIGHER = (
-    "bleu sacrebleu chrf rouge rouge_l rouge_lsum meteor comet bleurt bertscore cider mcc auprc "
-    "average_precision acc_norm correct pearson spearman pearsonr spearmanr kendall kappa r2 iou "
-    "rsquared miou dice matthews_correlation"
+    "bleu sacrebleu chrf rouge rouge1 rouge2 rouge_l rouge_lsum meteor comet bleurt bertscore "
+    "cider mcc auprc average_precision acc_norm correct pearson spearman pearsonr spearmanr "
+    "kendall kappa r2 iou rsquared miou dice matthews_correlation"
 )
-_DIGITS = "0123456789"
+_UNCLEAR = re.compile(r"ap|ce|f2|(.*[^a-z])?(bit|nat)")  # val_ce and mAP are clear, w_bit is not
 _STEP = 1e-4  # of a sum, for derivatives
 _OF_CLASS = re.compile("gold_[0-9]+")
 # words that do not say what is measured: "test score" in nats
 _PART_WORDS = "test dev train valid validation val eval evaluation mean average avg"
 _PARTS = frozenset(_PART_WORDS.split())
 _NEUTRAL = _PARTS | {"score", "metric", "value", "result", "point"}
-# a metric's name; of mlr3
-_BESIDE = "training score macro micro weighted best final last max min classif regr"
+# beside a metric's name; classif and regr are of mlr3
+_BESIDE = "training score macro micro weighted best final last max min classif regr @"
 _ASIDE = _PARTS.union(_BESIDE.split())
-_AFTER = {*_ASIDE, "", "at", "k", "top", "rate"}
+_NUMBER = re.compile(r"(\b(top|p))?\d+k?$|^k$|^top$")  # top5, p99, and the ends of AP50, FID50k
 # more bits of information are better, or no one knows
 _GAINS = re.compile(r"likelihoods?|log_?liks?|log_?probs?|informations?|gains?")
 # the sign of what follows is turned, or may be
@@ -61,11 +60,22 @@ DEV = {"dev", "val", "valid", "validation"}
 _LOSS = {"loss", "nll", "cost", "logloss"}
 _UNIT_NAMES = tuple(_KNOWN)
 PERCENT = ("fraction", "error rate")  # stored from 0 to 1, shown in percent
-_UNITS = {"".join(words_of(of)): unit for unit, names in _KNOWN.items() for of in names.split()}
+
+
+def _words(metric: str | None) -> Sequence[str]:
+    """Returns the words of a name, of hits@10 and hits_at_10 "hit" and "@".
+
+    What follows is a condition, which has no direction: TPR@FPR=0.1.
+    """
+    words = words_of((metric or "").replace("@", " at "))
+    return (*words[: words.index("at", 1)], "@") if "at" in words[1:] else words
+
+
+_UNITS = {"".join(_words(of)): unit for unit, names in _KNOWN.items() for of in names.split()}
 _DIRECTIONS = {  # words of a name -> whether higher is better
     **{name: unit not in LOWER_UNITS for name, unit in _UNITS.items()},
-    **{"".join(words_of(name)): True for name in _HIGHER.split()},
-    **{"".join(words_of(name)): False for name in _LOWER.split()},
+    **{"".join(_words(name)): True for name in _HIGHER.split()},
+    **{"".join(_words(name)): False for name in _LOWER.split()},
 }
 
 
@@ -151,9 +161,8 @@ def resolve_direction(
 
 def is_metric(name: str) -> bool:
     """True for a metric's name, also beside words for parts of the data or means: dev_f1, UAS."""
-    rest = [word for word in _words(name) if word not in _ASIDE]
-    found = itertools.chain(_endings(name), _endings(" ".join(rest)))
-    return not rest or any(ending in _DIRECTIONS and not before for ending, before in found)
+    known = (before for ending, before in _endings(name) if ending in _DIRECTIONS)
+    return _ASIDE.issuperset(_words(name)) or any(map(_ASIDE.issuperset, known))
 
 
 def sort_scores(columns: Iterable[str]) -> list[str]:
@@ -180,25 +189,24 @@ def after_models(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(known)) if all(known) else ()
 
 
-def _words(metric: str | None) -> Sequence[str]:
-    return words_of((metric or "").replace("@", " at "))
-
-
 def _endings(metric: str | None) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yields every ending of a name, the longest first, and the words before it.
+    """Yields every ending of a name, joined, the longest first, and the words before it.
 
-    An ending is joined, AP50 also without its number. Last, those of loss_val and hits@10
-    without the part of the data, the number and at.
+    Then those of loss_val without the part of the data, and of AP50 without the number. Before
+    a number a metric stands alone: auc_fpr_0.1 is an AUC. A latency_score may be turned.
     """
-    words = _words(metric)
-    whole = 0
-    while len(words) != whole:
-        for k in range(whole := len(words)):
-            ending = "".join(words[k:])
-            yield ending, words[:k]
-            yield ending.rstrip(_DIGITS), words[:k]
-        if words[1:] and words[-1].rstrip(_DIGITS) in _AFTER:
-            words = words[:-1]
+    words = () if _UNCLEAR.fullmatch((metric or "").lower()) else _words(metric)
+    numbered = False
+    while words:
+        for k in range(len(words)):
+            if not numbered or _ASIDE.issuperset(words[:k]):
+                yield "".join(words[k:]), words[:k]
+        *before, last = words
+        plain = "" if last in _ASIDE else _NUMBER.sub("", last)
+        if plain == last or (last == "score" and higher_is_better(" ".join(before)) is False):
+            return
+        numbered = numbered or last not in _ASIDE
+        words = (*before, plain) if plain else (*before,)
 
 
 class _CountScoring(NamedTuple):

@@ -186,7 +186,7 @@ def column_direction(
     if len(known) > 1:
         known = {asked if higher is None else higher for higher in known}
     if len(known) > 1 and recorded is None:
-        expected = "expected one metric, as higher scores are not better of all of them"
+        expected = "expected one metric, as higher scores are not better for all of them"
         if None in known:
             expected += f", or not known to be; {argument('lower_is_better', False)} says they are"
         raise DataError(f"several metrics ({listed(named)}); {expected}", source)

@@ -11,18 +11,24 @@ import numpy as np
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import histories, metrics, normal, texts
 from jaxeval.runs.columns import Columns, is_text, known_numbers, listed
-from jaxeval.runs.cross_validation import are_folds
+from jaxeval.runs.cross_validation import FOLDS, are_folds, is_of_mlr3
 from jaxeval.runs.layout import AXES, ROLES, Layout, item_roles, role, words_of
 from jaxeval.runs.metrics import is_metric
 
 _TOO_GOOD = "if test scores chose the epochs, scores are too high; choose epochs by dev scores"
 
 
-def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]]:
+def complete(
+    table: Columns, layout: Layout, own: Sequence[str], read: str | None
+) -> tuple[Columns, Layout, list[str]]:
     """Returns a table with a row a run, a layout with the roles that names mean, and notes.
 
     Raises DataError: no column of scores or models, a column with an unclear role, or rows that
     are epochs or items of a run.
+
+    Args:
+      own: the columns of the file.
+      read: one that needs no role.
     """
     if is_text(table.values.get("", ())):  # numbers are those of rows
         values = {name or "unnamed": of for name, of in table.values.items()}
@@ -44,14 +50,15 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
     score = there.get("score", next(iter(scores), "NAME"))
     table, layout, notes = histories.one_row_a_run(table, layout, there, score)
     if "model" in there and "score" not in there:
-        raise _unclear(table, _no_score(scores), {"score": score})
+        raise _unclear(table, _no_score(scores), {"score": score}, own)
     if not ("model" in there or "score" in there or layout.models):
         _refuse_other_columns(table, score_columns(table, layout), layout.single)
     otherwise = f"{argument('column', {'ROLE': 'NAME'})} changes that"
     notes += [f"column {name} is read as the {of}; {otherwise}" for of, name in known.items()]
     if {"best", "max"} & {*words_of(score)} and "test" in words_of(score):
         notes.append(f"{score}: {_TOO_GOOD}")
-    used = {*there.values(), *asked, "number", ""}
+    used = {*there.values(), *asked, read, "number", ""}
+    used |= {"resampling_id"} if there.get("split") == FOLDS else set()
     rest = [name for name in table.values if name not in used]
     if "model" not in there:  # other models are left out knowingly, names of data sets are not
         wide = {*score_columns(table, layout)}
@@ -85,8 +92,8 @@ def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
     meant = item_roles(free)
     if "resample" in meant and are_folds(texts.encode(table[meant["resample"]]).names):
         meant.setdefault("split", meant["resample"])  # of caret
-    if histories.FOLDS in free and "resampling_id" in table.values:
-        meant.setdefault("split", histories.FOLDS)
+    if FOLDS in free and not {"split"} & {*meant, *taken} and is_of_mlr3(table):
+        meant["split"] = FOLDS
     meaning = (*AXES, "model", "status")
     known = {of: name for of, name in meant.items() if of in meaning and of not in taken}
     if {*layout.models} & table.values.keys() or [*map(role, free)].count("model") > 1:
@@ -118,9 +125,11 @@ def _no_score(candidates: Sequence[str]) -> str:
     return several + advice * (not any(map(is_metric, candidates)))
 
 
-def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
-    named = argument("column", advice)
-    return DataError(f"{why}; the columns are {listed(table.values)}: {named}", table.source)
+def _unclear(
+    table: Columns, why: str, advice: Mapping[str, str], own: Sequence[str] = ()
+) -> DataError:
+    known = f"the columns are {listed(own or table.values)}"
+    return DataError(f"{why}; {known}: {argument('column', advice)}", table.source)
 
 
 def _refuse_other_columns(table: Columns, columns: Sequence[str], single: bool) -> None:

@@ -16,6 +16,8 @@ from jaxeval.runs.texts import Coded, constant, encode
 
 # columns of a table of runs: of Weights & Biases, of its API, of a tracker on this machine
 _RUNS = ("Name State Created", "Name State Runtime", "name _runtime", "Name status")
+_WHOLE = re.compile(r"(?:^|[-_./ ])(?:seed|run)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
+# of trackers: vit-s16 of another table is a model
 _SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
 
 
@@ -29,10 +31,11 @@ def from_table(table: Columns, layout: Layout) -> Scores:
 
     Raises DataError: names the column or row.
     """
+    own = [*table.values]
     exported: list[str] = []
     if name := _runs_column(table, layout):
         table, exported = _with_models(table, table.texts(name), layout)
-    table, layout, notes = roles.complete(table, layout)
+    table, layout, notes = roles.complete(table, layout, own, name if exported else None)
     rows = _read_rows(table, layout, "the table says")
     del table  # its texts may take a gigabyte
     texts.release_memory()
@@ -184,6 +187,8 @@ def _doubt(names: Sequence[str], layout: Layout, there: Mapping[str, str]) -> st
 
     The names may also be those of models: dice_loss and focal_loss.
     """
+    if layout.single:  # nothing is compared
+        return ""
     ends = metrics.after_models(names)
     if ends[1:] and not layout.models:
         return f"columns end in several metrics ({listed(ends)}): name the models of one"
@@ -216,19 +221,26 @@ def _only(table: Columns, role: str, column: str, names: Sequence[str]) -> Colum
 
 def _runs_column(table: Columns, layout: Layout) -> str | None:
     """Returns the column of runs' names: a tracker's, or one of names like gru-seed1 alone."""
-    if any({*of.split()} <= table.values.keys() for of in _RUNS):
+    if _is_tracked(table):
         return "Name" if "Name" in table.values else "name"
     for name in filter(histories.is_run, table.values):
         asked = name in layout.columns.values() or {*layout.models} & table.values.keys()
-        if not asked and all((_parted(run) or [""])[0] for run in encode(table[name]).names):
+        if not asked and all(
+            (_parted(run, _WHOLE) or [""])[0] for run in encode(table[name]).names
+        ):
             return name
     return None
 
 
-def _parted(run: str) -> tuple[str, str] | None:
+def _is_tracked(table: Columns) -> bool:
+    """True for a table of runs of a tracker."""
+    return any({*of.split()} <= table.values.keys() for of in _RUNS)
+
+
+def _parted(run: str, pattern: re.Pattern[str]) -> tuple[str, str] | None:
     """Returns the model, which may be "", and the seed of a run's name; None without a seed."""
-    seed = _SEED.search(run)
-    return (_SEED.sub("", run, count=1).strip("-_./ "), seed[1]) if seed else None
+    seed = pattern.search(run)
+    return (pattern.sub("", run, count=1).strip("-_./ "), seed[1]) if seed else None
 
 
 def _with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[Columns, list[str]]:
@@ -247,7 +259,8 @@ def _with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[C
         if (mine := [m for m in layout.models if re.match(rf"{re.escape(m)}(?![A-Za-z0-9])", run)])
     }
     if not layout.models or {model for model, _ in parted.values()} != {*layout.models}:
-        found = {run: _parted(run) for run in runs}
+        pattern = _SEED if _is_tracked(table) else _WHOLE
+        found = {run: _parted(run, pattern) for run in runs}
         parted = {run: (of[0] or "model", of[1]) for run, of in found.items() if of}
         if len(parted) < len({*runs}):
             known = listed(name for name in table.values if name not in (*ROLES, "Name"))

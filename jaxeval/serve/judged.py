@@ -86,7 +86,7 @@ def _of_form(name: str, value: object) -> str:
     """Names an argument as the form of tables has it, others with the command that has them."""
     if isinstance(value, Mapping) and [*value] == ["score"]:
         return f'column of scores "{value["score"]}"'
-    known = name == "lower_is_better"
+    known = name == "lower_is_better" and value  # a box cannot say no
     return '"lower is better"' if known else errors.of_command("compare")(name, value)
 
 

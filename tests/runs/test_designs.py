@@ -15,7 +15,10 @@ def test_each_data_set_may_have_its_own_metric(tmp_path: Path) -> None:
     found = read(tmp_path, content)
     assert [of.metric for of in found.data_sets] == ["", ""] and found.direction == "named"
     assert "different metrics (mcc, acc); a mean mixes" in " ".join(found.warnings)
-    for metric, said in (("loss", "not better of all of them$"), ("corr", "--no-lower-is-better")):
+    for metric, said in (
+        ("loss", "not better for all of them$"),
+        ("corr", "--no-lower-is-better"),
+    ):
         with pytest.raises(DataError, match=rf"several metrics \(mcc, {metric}\).* {said}"):
             read(tmp_path, content.replace("acc", metric))
     assert read(tmp_path, content.replace("acc", "corr"), higher_is_better=True).higher_is_better
@@ -41,6 +44,7 @@ def test_metrics_of_columns(tmp_path: Path, header: str, said: str) -> None:
     else:
         assert read(tmp_path, content).direction == "assumed"
     assert not read(tmp_path, content, models=header.split(","), higher_is_better=False).unusable
+    assert not read(tmp_path, content, single=True).unusable  # nothing is compared
 
 
 def test_tables_of_mlr3_and_of_the_best_epoch(tmp_path: Path) -> None:
@@ -49,8 +53,15 @@ def test_tables_of_mlr3_and_of_the_best_epoch(tmp_path: Path) -> None:
     content = "\n".join(["learner_id,resampling_id,iteration,classif.ce", *rows])
     found = read(tmp_path, content)
     assert found.labels == ("split",) and not found.higher_is_better
+    assert found.folds and "not read" not in " ".join(found.warnings)
     with pytest.raises(DataError, match="rows of one run"):
         read(tmp_path, content.replace("resampling_id", "kind"))
+    repeated = content.replace(",cv,", ",repeated_cv,")
+    for columns in ({}, {"split": "iteration"}):
+        with pytest.raises(
+            DataError, match=r"splits of repeated_cv may overlap; .* columns repeat"
+        ):
+            read(tmp_path, repeated, columns=columns)
     for name, said in (("max_test_acc", True), ("test_acc", False), ("best_dev_acc", False)):
         found = read(tmp_path, f"model,seed,{name}\nA,1,.5\nB,1,.6\n")
         assert ("if test scores chose the epochs" in " ".join(found.warnings)) is said

@@ -19,19 +19,27 @@ _BAD = [0.20, 0.201, 0.202, 0.199, 0.198, 0.2005]
 
 HIGHER = (
     "test_accuracy, acc_val, BLEU, rougeL, top_1_accuracy, hits@10, eval/hits_at_1, ndcg@k, P@1, "
-    "mAP@[.5:.95], AP50, top5_acc, accuracy_top1, span_f1, chrF++, bleurt, COMET22, pass@1"
+    "mAP@[.5:.95], AP50, top5_acc, accuracy_top1, span_f1, chrF++, bleurt, COMET22, pass@1, "
+    "pAUC@FPR=0.1, recall@err=0.1, BLEU@latency1, acc_at_loss_1, ner_f1_macro, bert_score_f1"
 )
 LOWER = (
     "nll, valid-ppl, dev WER, TER, eval/loss, word_perplexity, bits_per_byte, enwik8_bpc, "
     "neg_log_likelihood, top-1 error, zero_one_loss, 0-1_loss, fold_1_loss, one_shot_wer, "
     "stage_1_nll, no_dropout_loss, neg_log_likelihood_nats, test_loss_bits, loss_val, rmse test, "
-    "logloss, latency_ms, regret, dev DER, test_xent, valLoss, wer@5, kid"
+    "logloss, latency_ms, regret, dev DER, test_xent, valLoss, wer@5, "
+    "classif.ce, val_ce, fpr@95tpr, perplexity@1k, NLL/token, bits_per_dim, kl_div, FID50k, "
+    "false_positive_rate, latency_p99, brier_score, liver_hd95, dice_loss"
 )
 UNKNOWN = (
     "neg_log_loss, neg_mean_squared_error, 1-wer, 1 - test_wer, one_minus_wer, negated_loss, "
     "inverted_ppl, -loss, valid/-loss, no_loss, neg_bits, -nll_nats, points, sum_logprobs_bits, "
-    "log_likelihood_bits_per_byte, loglik_nats, neg_log_loss_mean, 1-hits@10, acc_stderr, lstm2"
+    "log_likelihood_bits_per_byte, loglik_nats, neg_log_loss_mean, 1-hits@10, acc_stderr, lstm2, "
+    "TPR@FPR=0.01, tpr_at_fpr_0.01, throughput_at_latency_100, throughput_latency_100, "
+    "auc_fpr_0.1, time_to_acc_90, win_loss_rate, latency_score, hd, pass, kid, hits, ce, AP, rat, "
+    "pat, bit, kl_weight, dropout_rate, loss_fn"
 )
+# models, sizes, counts
+NO_METRICS = "lstm_f1 lstm2 unigram bert-map hd pass kid hits ce AP f2 rat pat bit"
 OF_UNITS = {  # unit -> whether it says that lower is better -> names
     "nats": {True: "test score, nll", False: "-score, log_likelihood, elbo"},
     "bits": {False: "mutual_information, information gain"},
@@ -51,7 +59,7 @@ def test_the_direction_of_well_known_metrics() -> None:
                 assert metrics.higher_is_better(name, unit) is (False if lower else None), name
     whole = "hits@10, test mAP50-95, chrF++, ROUGE-L, mean_squared_error, macro_f1, final_dev_acc"
     assert all(map(metrics.is_metric, whole.split(", ")))
-    assert not any(map(metrics.is_metric, ("lstm_f1", "lstm2", "unigram", "bert-map")))
+    assert not any(map(metrics.is_metric, NO_METRICS.split()))
 
 
 def _found(folder: Path, column: str, more: str = "", **layout: Any) -> Scores:

@@ -237,8 +237,6 @@ def test_how_long_runs_took_is_no_history(tmp_path: Path) -> None:
         "model,item,group,label,correct",
         "model,seed,doc_id,points,score",
         "model,seed,gold,predicted,loss",
-        "system,lp,seg_id,points,score",
-        "model,fold,case,volume,dice",
     ],
 )
 def test_items_are_no_runs(tmp_path: Path, header: str) -> None:
@@ -253,6 +251,29 @@ def test_items_are_no_runs(tmp_path: Path, header: str) -> None:
         column = header.split(",")[1 if "item," in header else 2]
         with pytest.raises(DataError, match=f"--column split={column}: rows are items"):
             read(tmp_path, content, columns={"split": column})
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "times", "refused"),
+    [
+        ("seg_id", 25, 1, True),
+        ("case", 20, 1, True),
+        ("case", 19, 1, False),  # data sets or organs
+        ("patient", 25, 2, False),
+    ],
+)
+def test_many_cases_are_items_and_few_are_strata(
+    tmp_path: Path, name: str, count: int, times: int, refused: bool
+) -> None:
+    """Dies if segments are compared as runs, or settings are refused as items."""
+    rows = [f"{m},{k},.{k + 10}" for m in "AB" for k in [*range(count)] * times]
+    content = "\n".join([f"model,{name},f1", *rows])
+    if refused:
+        with pytest.raises(DataError, match=f"compare items.*; --column dataset={name} if each"):
+            read(tmp_path, content)
+    else:
+        assert len(read(tmp_path, content).known) == 2 * count * times
+    assert len(read(tmp_path, content, columns={"dataset": name}).data_sets) == count
 
 
 def test_resamples_are_splits_if_asked_and_a_setting_is_none(tmp_path: Path) -> None:

@@ -187,11 +187,13 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path, name: str, cra
 
 def test_words_of_a_status_that_nobody_knows_are_named(tmp_path: Path) -> None:
     """Dies if the score of a run that may have failed counts in silence."""
-    content = "model,score,status\nA,1,Finished\nA,2,halted\nB,2,completed\nB,7,\n"
+    content = "model,score,status\nA,1,Finished\nA,2,halted\nB,2,COMPLETE\nB,7,\n"
     table = read(tmp_path, content)
     assert by_model(table) == {"A": [1, 2], "B": [2, 7]}
     (line,) = [line for line in table.warnings if "with status" in line]
     assert line.startswith("A: 1 run with status halted and a score; it counts; the")
+    pruned = read(tmp_path, content.replace("halted", "PRUNED")).warnings[-1]
+    assert pruned.startswith("A: 1 run with status PRUNED and a score; not finished; it counts")
 
 
 def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:

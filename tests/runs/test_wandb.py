@@ -69,6 +69,11 @@ def test_names_of_runs_in_any_table(tmp_path: Path, column: str) -> None:
         "1",
         "2",
     ]
+    assert "not read: B;" in found.warnings[-1]
+    with pytest.raises(DataError, match=f"the columns are {column}, f1, acc: "):
+        read(tmp_path, f"{column},f1,acc\n{rows}")
+    with pytest.raises(DataError, match=r"looks like text \(cnn-s16\)"):  # a size
+        read(tmp_path, f"{column},f1\ncnn-s16,8\ncnn-s32,9\n")
     wide = read(tmp_path, f"{column},f1,B\n{rows}", models=["f1", "B"])
     named = read(tmp_path, f"{column},f1\ncnn-seed1,8\n", columns={"model": column})
     assert (wide.models, named.models) == (("f1", "B"), ("cnn-seed1",))

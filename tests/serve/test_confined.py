@@ -129,6 +129,10 @@ def test_files_are_checked_within_limits(
             "\n".join(["model,seed,f1", *(f"m{k},{s},.{k}{s}" for k in range(65) for s in "12")]),
             r"t.csv: 2,080 pairs of models on data sets; expected at most 2,000; ",
         ),
+        (
+            "a_ppl,b_ppl\n3,4\n",
+            'expected "lower is better", or jaxeval compare --no-lower-is-better if models',
+        ),
         ("a,b\n", r"t.csv: a header without rows; expected at least one row of scores$"),
     ],
 )
