@@ -218,7 +218,7 @@ _SHARED = [*_rows("A", np.arange(10) / 10), *_rows("B", np.arange(10) / 9 + 0.00
         ("seed", _WIDE, "scores of A have at least 2 times"),
         ("seed", _WIDE[:22], "-scores of A are spread"),
         ("seed", _WIDE[7:], "with 3 scores of A beside 30 of B, Welch's t errs"),
-        ("seed", _WIDE[7:18], "-Welch's t errs"),
+        ("seed", _WIDE[7:24], "-Welch's t errs"),
         ("dataset,seed", _CRASHED, "seeds of B: 4 on y, 3 on x; every data set has the"),
         ("dataset,seed", _CRASHED, "-is not tested"),
         ("dataset,seed", [r for r in _CRASHED if r not in _LOST], "3 seeds of B with a"),

@@ -22,7 +22,7 @@ _APART = 5  # spans of all other scores that lie between these and the scores of
 _OTHERS = 4  # scores, of which a span says something
 _CLEAR = 0.01  # p of a correlation from where it is named
 _SMALL = 20  # scores from where the wider sample's p-values are nearly right
-_TINY = 5  # scores up to which Welch's t errs too often beside three times as many
+_TINY = 5  # scores up to which Welch's t errs too often beside five times as many
 _WIDER = 2  # times as wide: from where a small sample's p-values are clearly too small
 
 
@@ -261,11 +261,11 @@ def _small_and_wide(compared: Sequence[Pair], rules: Rules) -> Iterator[str]:
         pair = sorted(((of.a, of.first), (of.b, of.second)), key=lambda named: len(named[1]))
         (few, small), (many, large) = pair
         if of.location_test == "welch_t":
-            if len(small) <= _TINY and len(large) >= 3 * len(small):
+            if len(small) <= _TINY and len(large) >= 5 * len(small):
                 yield (
                     f"{of.a}, {of.b}{on(of.data_set)}: with {len(small)} scores of {few} beside "
-                    f"{len(large)} of {many}, Welch's t errs in .07 instead of .05, and in up to "
-                    f".2 if scores are skewed; add scores of {few}"
+                    f"{len(large)} of {many}, Welch's t errs in up to .08 instead of .05, and in "
+                    f"up to .2 if scores are skewed; add scores of {few}"
                 )
             continue
         uneven = len(small) < _SMALL and 2 * len(small) <= len(large)
