@@ -42,18 +42,19 @@ class Line(NamedTuple):
         """Returns the error that names this line."""
         return DataError(message, self.path, self.number)
 
-    def columns(self, names: Mapping[str, int]) -> dict[str, str]:
+    def columns(self, names: Mapping[str, int], key: str = "{}") -> dict[str, str]:
         """Returns the values between tabs by name; quotes have no meaning.
 
-        Raises DataError: a column that is missing or blank. `names`: name -> column, from 1.
+        Raises DataError: a column that is missing or blank. `names`: name -> column, from 1; `key`
+        has the form of what sets it.
         """
         fields = self.text.split("\t")
         for name, column in names.items():
             if column > len(fields):
                 found = f"found {len(fields)}, split at tabs"
-                raise self.error(f"expected a column {column} ({name}), {found}")
+                raise self.error(f"expected a column {column} ({key.format(name)}), {found}")
             if not fields[column - 1].strip():
-                raise self.error(f"column {column} ({name}) is empty")
+                raise self.error(f"column {column} ({key.format(name)}) is empty")
         return {name: fields[column - 1] for name, column in names.items()}
 
 

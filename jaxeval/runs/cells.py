@@ -209,6 +209,7 @@ def _twice(rows: Rows, one: int, other: int) -> DataError:
         return DataError(found, rows.file.name(one))
     found = f"rows {rows.number[one]} and {rows.number[other]} are both {known}; keep one"
     axes = f"{argument('column', {'split': 'NAME'})} (or seed, dataset)"
+    axes += f"; not read: {listed(rows.unread)}" if rows.unread else ""
     advice = f"or name the column (not an epoch or step) that tells them apart with {axes}"
     return DataError(f"{found}, {advice}", rows.source)
 

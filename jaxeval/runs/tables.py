@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import columns, cross_validation, cube, histories, metrics, normal, roles, texts
+from jaxeval.runs import cross_validation, cube, histories, metrics, normal, roles, texts
 from jaxeval.runs.columns import Columns, listed, meant
 from jaxeval.runs.layout import PICKS, ROLES, Layout, role
 from jaxeval.runs.normal import Rows, Unusable
@@ -21,11 +21,6 @@ _WHOLE = re.compile(r"(?:^|[-_./ ])(?:seed|run)[-_=]?(\d+)(?=$|[-_./ ])", re.IGN
 _SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
 
 
-def read(path: str, layout: Layout) -> Scores:
-    """Reads the scores in a file; see `columns.read` for the formats."""
-    return from_table(columns.read(path), layout)
-
-
 def from_table(table: Columns, layout: Layout) -> Scores:
     """Returns the scores of a table whose columns may have any names.
 
@@ -37,6 +32,7 @@ def from_table(table: Columns, layout: Layout) -> Scores:
         table, exported = _with_models(table, table.texts(name), layout)
     table, layout, notes = roles.complete(table, layout, own, name if exported else None)
     rows = _read_rows(table, layout, "the table says")
+    rows = dataclasses.replace(rows, unread=[n for n in own if n not in table.values])
     del table  # its texts may take a gigabyte
     texts.release_memory()
     found = _build(rows, layout)
