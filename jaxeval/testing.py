@@ -73,7 +73,7 @@ def assert_better(
     found = Comparison(study(read_scores, rules), gate=True)
     if found.outcome != "better":
         shown = found.document()
-        lines = [*shown.last, *shown.answer, *shown.notes, *shown.blocks, *shown.details]
+        lines = [*shown.last, *shown.answer, *shown.notes, *shown.blocks, *found.details()]
         raise AssertionError("\n".join(line for line in lines if isinstance(line, str)))
 
 

@@ -32,7 +32,8 @@ class _Plan(Result):
         rows = [(key, str(value)) for key, value in self.plan.items() if key != "config"]
         comments = [f"# {key}: {value}" for key, value in rows]
         whole = "\n".join(["", *self.toml.splitlines()])
-        return Document(comments, (whole,), paper=(Table(("key", "value"), rows),), title="Plan")
+        table = Table(("key", "value"), rows)
+        return Document(comments, (whole,), paper=lambda: (table,), title="Plan")
 
     def to_dict(self) -> dict[str, Json]:
         """The plan."""

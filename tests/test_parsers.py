@@ -22,7 +22,7 @@ class _Found(Result):
     def document(self) -> report.Document:
         table = report.Table(("name", "value"), [("a <b>", "1"), ("c & d", "2")], "Values.", 1)
         return report.Document(
-            ("A is better.",), (table,), details=("All of it.",), signature="jaxeval"
+            ("A is better.",), (table,), details=lambda: ["All of it."], signature="jaxeval"
         )
 
 

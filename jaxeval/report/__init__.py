@@ -93,8 +93,9 @@ class Document(NamedTuple):
     answer: Sequence[str]  # sentences that answer the question of the verb
     blocks: Sequence[Block] = ()  # shown by default
     notes: Sequence[str] = ()  # warnings and remarks, folded by kind when printed
-    details: Sequence[Block] = ()  # shown with --details
-    paper: Sequence[Table] = ()  # for LaTeX and Markdown; if empty, the tables of `blocks`
+    details: Callable[[], Iterable[Block]] | None = None  # what --details adds
+    # makes the tables for LaTeX and Markdown; None: those of `blocks`
+    paper: Callable[[], Sequence[Table]] | None = None
     figures: Callable[[], Sequence[Figure]] = tuple  # draws the figures
     title: str = "jaxeval"
     signature: str = ""  # method, settings and versions in one line

@@ -64,7 +64,14 @@ class Noise(Result):
         title = f"Where the variance comes from: {self.name}".removesuffix(": ")
         more = [block for of in details for block in of]
         signature = text.versions()
-        return Document(answer, blocks, self.warnings, more, title=title, signature=signature)
+        return Document(
+            answer,
+            blocks,
+            self.warnings,
+            details=(lambda: more) if more else None,
+            title=title,
+            signature=signature,
+        )
 
 
 def _repeats(

@@ -82,7 +82,7 @@ def _print_table(console: "Console", table: Table) -> None:
         grid.add_column(Text(printable_lines(name)), justify=justify, no_wrap=True)
     for row in table.rows:
         cells = (f"*{cell}" if table.bold and isinstance(cell, Bold) else cell for cell in row)
-        grid.add_row(*(Text(printable_lines(cell)) for cell in cells))
+        grid.add_row(*map(Text, map(printable_lines, cells)))
     width = console.width
     console.width = max(width, _WIDEST)
     console.print(grid)
@@ -94,7 +94,7 @@ def to_terminal(document: Document, details: bool = False, stderr: bool = False)
     console = _console(stderr)
     for line in document.answer:
         console.print(line, style="bold")
-    every = [*document.blocks, *(document.details if details else ())]
+    every = [*document.blocks, *(document.details() if details and document.details else ())]
     for before, block in itertools.pairwise([*document.answer[-1:], *every]):
         if not (isinstance(before, str | Heading) and isinstance(block, str)):
             console.print()
@@ -127,7 +127,8 @@ def page_top(document: Document, template: str, **more: object) -> str:
       template: one of this folder.
       more: what it needs beside the document, and has no default in `_CONTEXT`.
     """
-    more |= {"sections": [*_sections(document.blocks)], "details": [*_sections(document.details)]}
+    further = [*document.details()] if document.details else []
+    more |= {"sections": [*_sections(document.blocks)], "details": [*_sections(further)]}
     return printable_lines(_environment().get_template(template).render(document=document, **more))
 
 
@@ -278,4 +279,6 @@ def _latex(cell: str) -> str:
 
 
 def _paper(document: Document) -> Sequence[Table]:
-    return document.paper or [block for block in document.blocks if isinstance(block, Table)]
+    if document.paper:
+        return document.paper()
+    return [block for block in document.blocks if isinstance(block, Table)]

@@ -87,7 +87,7 @@ class ScoreFormat:
         """Formats a score; rounding errors of sums in another order do not show."""
         if value is None or not math.isfinite(value):
             return "-"
-        value = float(f"{value:.{_SIGNIFICANT}g}") * self.factor
+        value = float(f"{value:.{_SIGNIFICANT}g}") * factor(self.unit)
         if self.alone:
             return f"{value:.2e}" if abs(value) >= _WIDE else shown(value, "")
         value /= 10.0**self.exponent

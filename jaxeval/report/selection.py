@@ -72,7 +72,7 @@ class Selection(Result):
                 *(describe.all_equal(m, len(self.scores[m])) for m in self.constant),
                 *self.warnings,
             ),
-            scores.listed(self.scores),
+            details=lambda: scores.listed(self.scores),
             title="Selection",
             signature=f"{rule.lower()} | {self.signature}",
             noun="model",

@@ -80,7 +80,7 @@ class Sensitivity(Result):
             answer=[*self._answer(shown, margin)],
             blocks=[_table(of, every, _METRICS), *tests, *most],
             notes=notes,
-            details=details,
+            details=(lambda: details) if details else None,
             figures=self._figures,
             title=f"Sensitivity: {', '.join(name for name, *_ in shown)}",
             signature=f"margin {margin} | CIs not corrected for several looks | {text.versions()}",

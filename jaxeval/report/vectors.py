@@ -66,6 +66,7 @@ class VectorScores(Result):
             for name, score in of.scores.items()
             for section, part in ({} if self.unknown else score.sections).items()
         ]
+        by_section = [Table(head[:-1], sections, "Sections", 2)]
         cells = [(row[0], zip(head[2:], row[2:], strict=True)) for row in rows if row[0][0] != " "]
         alone = [
             f"{name}: " + ", ".join(f"{n} {cell}" for n, cell in each if cell not in ("-", ""))
@@ -75,7 +76,7 @@ class VectorScores(Result):
             answer=[self._best()] if len(self.files) > 1 else alone,
             blocks=[Table(head, rows, words=2), *([differences] if gaps else [])],
             notes=[*self._notes()],
-            details=[Table(head[:-1], sections, "Sections", 2)] if sections else (),
+            details=(lambda: by_section) if sections else None,
             title=f"Word vectors: {text.listed([*self.files])}",
             signature=f"{text.versions()} | {self.resamples} resamples, seed {self.seed}",
         )
@@ -160,26 +161,30 @@ class JudgedVectors(Result):
 
     def document(self) -> Document:
         """Returns the best file in each mode, scores, relative error reduction, comparisons."""
+        return Document(
+            answer=[line for mode in self.modes for line in _judgement(mode)],
+            blocks=[block for mode in self.modes for block in self._blocks(mode)],
+            notes=[*dict.fromkeys(n for mode in self.modes for n in _reduction_notes(mode))],
+            details=self._details,
+            figures=self._figures,
+            title=f"Word vectors judged: {text.joined([*self.files])}",
+            signature=f"{text.versions()} | test scores, mean (sd) over seeds",
+        )
+
+    def _details(self) -> Iterator[Block]:
         cells = {
             key: f"{100 * of['test']['tokens']:.1f} % ({100 * of['test']['types']:.1f} %)"
             for key, of in self.coverage.items()
         }
         covered = [(name, *(cells[name, task] for task in self.metrics)) for name in self.files]
         title = "Tokens (types) of test with a vector"
-        details: list[Block] = [Table(("vectors", *self.metrics), covered, title)]
+        yield Table(("vectors", *self.metrics), covered, title)
         for mode in self.modes:
             if mode.study is not None:
-                document = comparison.Comparison(mode.study).document()
-                details += Heading(_MODES[mode.mode]), *document.blocks, *document.details
-        return Document(
-            answer=[line for mode in self.modes for line in _judgement(mode)],
-            blocks=[block for mode in self.modes for block in self._blocks(mode)],
-            notes=[*dict.fromkeys(n for mode in self.modes for n in _reduction_notes(mode))],
-            details=details,
-            figures=self._figures,
-            title=f"Word vectors judged: {text.joined([*self.files])}",
-            signature=f"{text.versions()} | test scores, mean (sd) over seeds",
-        )
+                yield Heading(_MODES[mode.mode])
+                compared = comparison.Comparison(mode.study)
+                yield from compared.document().blocks
+                yield from compared.details()
 
     def _blocks(self, mode: Judgement) -> Iterator[Block]:
         yield Heading(_MODES[mode.mode])

@@ -149,7 +149,7 @@ def leaderboard(
     document = document._replace(
         blocks=[_linked(block, ids) for block in document.blocks],
         notes=[*notes, *document.notes],
-        details=(),
+        details=None,
         figures=tuple,
         title="Leaderboard of word vectors",
     )

@@ -213,7 +213,7 @@ class Repeats(Result):
             self._answer(scale),
             (table, *settlement.planned(self.smallest, scale)),
             self.notes,
-            [*listed, f"new runs: {text.duration(self.seconds)}"],
+            details=lambda: [*listed, f"new runs: {text.duration(self.seconds)}"],
             title="Repeats",
             signature=self.signature,
             noun="side",

@@ -139,7 +139,7 @@ def test_a_page_is_readable_offline_and_on_a_telephone(width: float, least: int)
     table = Table(["a_b/c", "<i>", "", ""], [row], "title_1")
     blocks = ["a line", table, Heading("<h>"), "under it"]
     html = render.to_page(
-        Document(["yes & no"], blocks, ["note"], [table], figures=lambda: [_figure(width)])
+        Document(["yes & no"], blocks, ["note"], lambda: [table], figures=lambda: [_figure(width)])
     )
     boxes = _Boxes()
     boxes.feed(html)
@@ -163,7 +163,10 @@ def test_a_page_is_readable_offline_and_on_a_telephone(width: float, least: int)
 def test_terminal_and_notebook_say_the_same(capsys: pytest.CaptureFixture) -> None:
     """Dies if a part is lost, details are printed that nobody asked for, or text is markup."""
     table = Table(["[b]m[/b]", "n"], [["<x>", "1"], ["y", "22"]], "caption", words=1)
-    document = Document(["[b]yes[/b]"], [table], ["note"], ["deep"], signature="s", last=["end"])
+    details = ["deep"]
+    document = Document(
+        ["[b]yes[/b]"], [table], ["note"], lambda: details, signature="s", last=["end"]
+    )
     render.to_terminal(document)
     shown = capsys.readouterr().out
     lines = [

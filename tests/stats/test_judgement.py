@@ -133,8 +133,8 @@ def test_trainings_that_failed_are_counted() -> None:
     b, like = (whole.scores[name][0, [0, 1, 5, 6, 7]].mean() for name in ("poor", "like"))
     assert judged.reductions["like"]["ner"].estimate == pytest.approx((like - b) / (1 - b))
     assert whole.study is not None
-    document = comparison.Comparison(whole.study).document()
-    page = str([*vectors._judgement(whole), *document.blocks, *document.details])
+    compared = comparison.Comparison(whole.study)
+    page = str([*vectors._judgement(whole), *compared.document().blocks, *compared.details()])
     assert "in the mean over 2 tasks" in page and "Task by task" in page
     assert "data set" not in page.lower()
     every = _judge({"good": np.full((2, 8), np.nan)})

@@ -14,13 +14,13 @@ from typing import NamedTuple
 from jaxeval import files
 from jaxeval.errors import ConfigError, argument, parsing
 from jaxeval.files import Json
-from jaxeval.report import Block, Document, Heading, Result, Table, text, to_json
+from jaxeval.report import Block, Document, Heading, Result, text, to_json
 from jaxeval.report.comparison import answers, claims, figures, tables, words
 from jaxeval.runs.scores import OVERLAPPING
 from jaxeval.stats import comparisons, on, power
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.single_models import SingleModels
-from jaxeval.stats.study import RunDesign, Study, decision, with_pairs
+from jaxeval.stats.study import Study, decision, with_pairs
 
 _GATE = {"better": 0, "not shown": 1, "worse": 3}  # exit codes; 2 is bad input
 _MANY = 10  # comparisons
@@ -57,25 +57,12 @@ class Comparison(Result):
     def document(self) -> Document:
         """Returns the best model, by how much, and the tests."""
         study = self.study
-        details: list[Block] = []
-        last: list[str] = []
-        title = "Leaderboard:"
-        noun = "file"
-        paper: list[Table] = []
-        notes = [*study.notes, *study.warnings]
-        if study.item_design:
-            details = [*_item_details(study)]
-            notes = [*notes, *_warnings(study)]
-            if self.gate:
-                last = [f"gate: {answers.outcome(study)} (exit code {self.exit_code})"]
-        elif study.run_design:
-            title = "Comparison of"
-            noun = "model"
-            paper = tables.for_paper(study)
-            details = [*self._run_details(study, study.run_design)]
-            notes += _fewer_comparisons(study)
+        by_runs = study.run_design is not None
+        gate = f"gate: {answers.outcome(study)} (exit code {self.exit_code})" if self.gate else ""
+        further = _fewer_comparisons(study) if by_runs else _warnings(study)
         alone = "; intervals are not corrected" if len(study.pairs) > 1 else ""
         facts = [study.scores.source, *words.directions(study), words.basis(study)]
+        title = "Comparison of" if by_runs else "Leaderboard:"
         return Document(
             answer=answers.answer(study, self.items),
             blocks=[
@@ -83,14 +70,14 @@ class Comparison(Result):
                 " | ".join(facts),
                 *([words.tests(study) + alone] if study.pairs else []),
             ],
-            notes=notes,
-            details=details,
-            paper=paper,
+            notes=[*study.notes, *study.warnings, *further],
+            details=self.details,
+            paper=(lambda: tables.for_paper(study)) if by_runs else None,
             figures=lambda: figures.draw(study),
             title=f"{title} {text.joined(study.scores.models)}",
             signature=words.signature(study),
-            noun=noun,
-            last=last,
+            noun="model" if by_runs else "file",
+            last=[gate] if gate else (),
         )
 
     def to_dict(self) -> dict[str, Json]:
@@ -113,11 +100,16 @@ class Comparison(Result):
         about |= {"items": Comparison(self.items).to_dict() if self.items else None}
         return to_json({name: of for name, of in about.items() if name not in ("board", "boards")})
 
-    def _run_details(self, study: Study, run_design: RunDesign) -> Iterator[Block]:
-        if run_design.across is not None:
+    def details(self) -> Iterator[Block]:
+        """Yields all that was computed, pair by pair."""
+        study = self.study
+        if study.run_design is None:
+            yield from _item_details(study)
+            return
+        if (across := study.run_design.across) is not None:
             yield Heading(f"All {study.noun}s together")
-            yield from claims.over_data_sets(study, run_design.across)
-            yield from tables.across(study, run_design.across)
+            yield from claims.over_data_sets(study, across)
+            yield from tables.across(study, across)
         ended = study.scores.statuses.items()
         yield from (f"{model}: {text.statuses(counts)}" for model, counts in ended)
         yield tables.models(study)
@@ -130,7 +122,9 @@ class Comparison(Result):
             yield Heading("All runs, item by item")
             yield from dict.fromkeys([*self.items.warnings, *_warnings(self.items)])
             yield tables.differences(self.items)
-            yield from (claims.verdict(pair, self.items) for pair in self.items.pairs)
+            for pair in self.items.pairs:
+                scale = words.score_format(self.items, pair.data_set)
+                yield claims.verdict(pair, self.items, scale)
 
 
 def _warnings(study: Study) -> Iterator[str]:

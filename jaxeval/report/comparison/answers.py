@@ -33,8 +33,9 @@ def answer(study: Study, items: Study | None = None) -> list[str]:
     if study.item_design and study.item_design.withheld:
         who = text.listed(study.scores.models)
         return [f"{who} are not compared, since {claims.WITHHELD}."]
-    doubts = [*_doubtful(study, study.run_design)] if study.run_design else []
-    lines = _verdicts(study) if study.pairs else []
+    scale = words.score_format(study)
+    doubts = [*_doubtful(study, study.run_design, scale)] if study.run_design else []
+    lines = _verdicts(study, scale) if study.pairs else []
     zeros, rule = study.scores.missing == "zero", ""
     if study.run_design:
         several = "in P(A better) they count as the worst" if len(study.pairs) > 1 else ""
@@ -51,12 +52,13 @@ def answer(study: Study, items: Study | None = None) -> list[str]:
     return [*lines, *doubts, *failed, *(_after("Item by item", line) for line in by_item)]
 
 
-def _verdicts(study: Study) -> list[str]:
+def _verdicts(study: Study, scale: ScoreFormat) -> list[str]:
     """Returns the best model in the mean and on each data set, and what stands beside it."""
     phrase = f"{study.noun.capitalize()} by {study.noun}"
-    lines = [_best(study, study.main, study.overall or study.pairs)] if study.main else []
+    tested = study.overall or study.pairs
+    lines = [_best(study, scale, study.main, tested)] if study.main else []
     if len(study.boards) > 1:
-        each = _best(study, None, study.pairs)
+        each = _best(study, scale, None, study.pairs)
         lines.append(_after(phrase, each) if lines else each)
     every = [*study.overall, *study.pairs]
     against = [f"{p.a} and {p.b}{on(p.data_set)}" for p in every if p.against]
@@ -65,10 +67,10 @@ def _verdicts(study: Study) -> list[str]:
     design, over = study.run_design, ""
     if design and design.across and not (design.across.one_scale or design.copies):
         over = words.chance_over(study, design.across)  # there is no mean over data sets
-    return [*lines[:1], *_beside(study), *lines[1:], *[over] * bool(over)]
+    return [*lines[:1], *_beside(study, scale), *lines[1:], *[over] * bool(over)]
 
 
-def _doubtful(study: Study, design: RunDesign) -> Iterator[str]:
+def _doubtful(study: Study, design: RunDesign, scale: ScoreFormat) -> Iterator[str]:
     """Names scores that are missing or like those of failed runs, and models that have one run."""
     failed = {row for rows in failed_runs(study.scores).values() for row in rows}
     if lost := [one for one in study.scores.unusable if one.row not in failed]:
@@ -76,7 +78,7 @@ def _doubtful(study: Study, design: RunDesign) -> Iterator[str]:
         advice = "" if how == "zero" else "; if runs failed, say so in a column status"
         yield f"{text.unusable(lost, how)}{advice}."
     yield from design.collapsed
-    scale, others = words.score_format(study), dict[str, list[str]]()
+    others: dict[str, list[str]] = {}
     single = "one score" if design.averaged[1] < 2 else f"one {design.unit}"
     for one in design.copies:
         score, where = scale(one.score), on(one.data_set)
@@ -128,10 +130,9 @@ def _beside_runs(study: Study, design: RunDesign, one: Copies, scale: ScoreForma
     return f" If {one.model} is deterministic, the mean of {other} {found}: {mean}."
 
 
-def _beside(study: Study) -> list[str]:
+def _beside(study: Study, scale: ScoreFormat) -> list[str]:
     """States chance and equivalence of the only pair, or which pairs are equivalent."""
     top, rules = study.overall or study.pairs, study.rules
-    scale = words.score_format(study, top[0].data_set)
     if study.item_design:  # of two models; NaN: the error is not known
         known = len(top) == 1 and study.main and top[0].p_value == top[0].p_value
         return [claims.against_margin(top[0], rules, scale)] if known and rules.margin else []
@@ -175,12 +176,10 @@ def signs(pairs: Sequence[Pair]) -> text.Signs:
     return text.signs((p.a, p.b, p.data_set or "", p.better) for p in pairs)
 
 
-def order(study: Study) -> list[str]:
-    """Returns the compared models, best first: by items' mean, or mean rank over data sets."""
-    return _ordered(study, [study.board] if study.board and study.item_design else study.boards)
-
-
-def _ordered(study: Study, boards: Sequence[Board]) -> list[str]:
+def order(study: Study, boards: Sequence[Board] = ()) -> list[str]:
+    """Returns the compared models, best first: by mean rank on boards, or on items' mean board."""
+    if not boards:
+        boards = [study.board] if study.board and study.item_design else study.boards
     compared = {name for pair in study.pairs for name in pair.names}
     ranks: dict[str, list[int]] = {}
     for row in (row for board in boards for row in board.rows):
@@ -196,10 +195,11 @@ def control(study: Study) -> str | None:
     return next(iter(set.intersection(*({*pair.names} for pair in study.pairs))), None)
 
 
-def _best(study: Study, board: Board | None, pairs: Sequence[Pair]) -> str:
+def _best(study: Study, scale: ScoreFormat, board: Board | None, pairs: Sequence[Pair]) -> str:
     """Names the best model on a board, or data set by data set."""
-    rules, scale, design = study.rules, words.score_format(study), study.run_design
-    models, found = _ordered(study, [board] if board else study.boards), signs(pairs)
+    rules, design = study.rules, study.run_design
+    models = order(study, [board] if board else study.boards)
+    found = signs(pairs)
     where, compared = "", {pair.data_set for pair in pairs}
     if compared == {None}:
         where = words.in_mean(study)
@@ -211,7 +211,7 @@ def _best(study: Study, board: Board | None, pairs: Sequence[Pair]) -> str:
     if study.item_design:
         unseen = claims.detectable_on(board, study) if board else ""
     if len(pairs) == 1:
-        return claims.verdict(pairs[0], study, where, unseen)
+        return claims.verdict(pairs[0], study, scale, where, unseen)
     if (alone := control(study)) is not None:
         against = f"{text.against(alone, models, found, study.noun)}."
         return f"{where[1:2].upper()}{where[2:]}, a{against[1:]}" if where else against

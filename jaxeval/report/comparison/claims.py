@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import words
-from jaxeval.report.comparison.words import CHANCE, OVER, TESTS
+from jaxeval.report.comparison.words import CHANCE, TESTS
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import Rules, describe, on
 from jaxeval.stats.boards import Board
@@ -29,9 +29,10 @@ def about(pair: Pair, study: Study) -> Iterator[str]:
     scale = words.score_format(study, pair.data_set)
     rules = study.rules
     runs = pair.scores
-    yield verdict(pair, study, words.in_mean(study) if pair.data_set is None else "")
+    yield verdict(pair, study, scale, words.in_mean(study) if pair.data_set is None else "")
     if runs is None:
-        if rules.margin and pair.by_margin and not _withheld(study):
+        withheld = study.item_design is not None and study.item_design.withheld
+        if rules.margin and pair.by_margin and not withheld:
             yield against_margin(pair, rules, scale)
         return
     yield from filter(None, [chance(pair)])
@@ -45,21 +46,18 @@ def about(pair: Pair, study: Study) -> Iterator[str]:
         yield equivalence(pair, rules, scale)
 
 
-def _withheld(study: Study) -> bool:
-    return study.item_design is not None and study.item_design.withheld
-
-
-def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
+def verdict(
+    pair: Pair, study: Study, scale: ScoreFormat, where: str = "", unseen: str = ""
+) -> str:
     """States which model is better, by how much and by which test, or that this was not shown.
 
     Args:
       where: the tasks that the sentence is about.
       unseen: which differences would have been detected.
     """
-    scale = words.score_format(study, pair.data_set)
     a, b = pair.names
     runs = pair.scores
-    if _withheld(study):
+    if study.item_design and study.item_design.withheld:
         return f"{a} and {b} are not compared, since {WITHHELD}."
     if math.isnan(pair.p_value) and pair.difference:
         alike = "score the same" if pair.value == 0 else "differ by the same"
@@ -68,21 +66,25 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
     if runs and runs.units < runs.fewest:
         needed = f"{runs.fewest} are needed, however small p is"
         return f"No conclusion on {a} and {b}: {words.sizes([pair])}, where {needed}."
-    tested = f"{words.p_name(study, pair)} {text.p_value(pair.p_adjusted)} ({_test(pair)})"
+    tested = f"{words.p_name(study, pair)} {text.p_value(pair.p_adjusted)} ({words.test_of(pair)})"
     metric = pair.metric or "score"
     means = " of the means" if runs and runs.by_ranks else ""
     if pair.better:
-        better, worse = pair.names if pair.better > 0 else pair.names[::-1]
-        gap = pair if pair.shown > 0 else words.swapped(pair)
+        better, worse = pair.names[:: pair.better]
+        gap = pair.value
+        interval = pair.interval
+        if pair.shown < 0:
+            gap = -gap
+            interval = interval.reflected()
         side = "higher" if pair.higher_is_better else "lower"
-        size = f"{metric} {scale.difference(gap.value)} {side}, {scale.ci(gap.interval)}"
+        size = f"{metric} {scale.difference(gap)} {side}, {scale.ci(interval)}"
         within = pair.interval.low <= 0 <= pair.interval.high  # not if there is none
         though = f", though the CI{means} includes 0" if within else ""
         return f"{better} is better than {worse}{where}: {size}, {tested}{though}."
     value = f"{metric} {scale.difference(pair.value)} ({a} - {b})"
     measured = f"{value}, {scale.ci(pair.interval)}, {tested}"
     if pair.shown:
-        higher, lower = pair.names if pair.shown > 0 else pair.names[::-1]
+        higher, lower = pair.names[:: pair.shown]
         return f"{_disagree(TESTS[pair.primary], higher, lower, pair.against)}: {measured}."
     though = ""
     if pair.interval.low > 0 or pair.interval.high < 0:  # it is not corrected
@@ -91,17 +93,6 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
             before = f"p {text.p_value(pair.p_value)} before the correction"
             though = f", though the CI excludes 0 ({before})"
     return f"No difference between {a} and {b} was shown{where}: {measured}{though}{unseen}."
-
-
-def _test(pair: Pair) -> str:
-    if pair.difference is None:
-        looked = f", looked at {pair.looks} times" if pair.looks > 1 else ""
-        return f"{TESTS[pair.primary]}, {words.sizes([pair])}{looked}"
-    sizes = pair.difference.sizes
-    items = text.counted(pair.difference.sizes.items, "item")
-    if sizes.clusters < sizes.items:
-        items += f" in {text.counted(sizes.clusters, 'cluster')}"
-    return f"over {OVER[pair.difference.over]}; {items}, {words.each(pair, sizes.runs, 'run')}"
 
 
 def _disagree(test: str, higher: str, lower: str, others: Sequence[str]) -> str:
@@ -152,11 +143,15 @@ def chance(pair: Pair) -> str:
     runs = pair.scores
     if runs is None or runs.units < runs.fewest or pair.effects[CHANCE].interval.absent:
         return ""
-    pair = pair if pair.effects[CHANCE].estimate >= 0.5 else words.swapped(pair)
-    who = f"A {runs.unit} of {pair.a} is better than one of {pair.b}"
-    who = f"{pair.a} is better on a {runs.unit}" if runs.by_pairs else who
+    won = pair.effects[CHANCE]
+    a, b = pair.names
+    if won.estimate < 0.5:
+        a, b = b, a
+        won = words.reversed_chance(won)
+    who = f"{a} is better on a {runs.unit}"
+    who = who if runs.by_pairs else f"A {runs.unit} of {a} is better than one of {b}"
     worst = "; failed runs count as the worst" if runs.with_failed else ""
-    return f"{who} with probability {words.probability(pair.effects[CHANCE])}{worst}."
+    return f"{who} with probability {words.probability(won)}{worst}."
 
 
 def _spread(pair: Pair, scale: ScoreFormat) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from jaxeval.report import Bold, Table, scores, text
 from jaxeval.report.comparison import answers, words
 from jaxeval.report.comparison.words import CHANCE, TESTS
-from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats.boards import Board, Row
 from jaxeval.stats.datasets import Across
 from jaxeval.stats.estimates import Estimate
@@ -60,13 +59,9 @@ def models(study: Study, numbers: Sequence[str] = _NUMBERS) -> Table:
         )
         for data_set, model, of in sorted(by_name, key=lambda of: places.index(of[0]))
     ]
-    head = (_metric(study, scale), *([study.noun] if several else []))
+    head = (scale.label(study.scores.metric or "score"), *([study.noun] if several else []))
     counts = (*(["failed"] if failed else []), "n", *numbers, text.confidence(study.rules), "sd")
     return Table((*head, *counts), rows, words=1 + several)
-
-
-def _metric(study: Study, scale: ScoreFormat) -> str:
-    return scale.label(study.scores.metric or "score")
 
 
 def _pairs(study: Study) -> Table:
@@ -180,7 +175,7 @@ def _by_data_set(study: Study) -> Table:
         down, across = sets, names
         cells = {(data_set, model): cell for (model, data_set), cell in cells.items()}
     rows = [(d, *(cells.get((d, a), "-") for a in across)) for d in down]
-    head = (_metric(study, scale), *(name or "mean ± sd" for name in across))
+    head = (scale.label(study.scores.metric or "score"), *(name or "mean ± sd" for name in across))
     title, bold = _caption(study)
     return Table(head, rows, title, bold=bold)
 

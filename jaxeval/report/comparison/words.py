@@ -162,6 +162,18 @@ def each(pair: Pair, counts: Sequence[int], noun: str) -> str:
     return f"{many} each" if first == second else f"{many} of {one} and {second} of {other}"
 
 
+def test_of(pair: Pair) -> str:
+    """Returns the test that decides, and its sample sizes."""
+    if pair.difference is None:
+        looked = f", looked at {pair.looks} times" if pair.looks > 1 else ""
+        return f"{TESTS[pair.primary]}, {sizes([pair])}{looked}"
+    counts = pair.difference.sizes
+    items = text.counted(counts.items, "item")
+    if counts.clusters < counts.items:
+        items += f" in {text.counted(counts.clusters, 'cluster')}"
+    return f"over {OVER[pair.difference.over]}; {items}, {each(pair, counts.runs, 'run')}"
+
+
 def primary(of: Primary) -> str:
     """Returns the primary tests: "Welch's t, Holm over 6 comparisons, level .05, two-sided"."""
     many = text.counted(of.comparisons, "comparison")

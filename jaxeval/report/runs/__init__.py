@@ -61,7 +61,7 @@ def experiments_document(
     return Document(
         answer=lines or [f"{location}: no runs"],
         blocks=tables if few else [Table(_OVERVIEW, rows, words=4)],
-        details=details,
+        details=(lambda: details) if details else None,
         figures=figures,
         title=f"Score distributions: {names}",
         signature=f"{location} | quartiles by linear interpolation | {text.versions()}",

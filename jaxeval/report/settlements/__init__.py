@@ -107,7 +107,7 @@ class Settlements(Result):
             [*self._answer()],
             [*self._candidates(), *self._bases(), *self._noise()],
             (text.direction(self.higher_is_better, False), *self.notes),
-            [Heading("Scores of the bases"), *listed],
+            details=lambda: [Heading("Scores of the bases"), *listed],
             figures=lambda: [*_progress(self)],
             title="Settled comparisons",
             signature=self.signature,

@@ -91,7 +91,7 @@ class Settlement(Result):
             (self._answer(scale),),
             (Table(head, rows), *planned(self.smallest, scale), *correlated),
             (text.direction(self.higher_is_better, self.direction_assumed), *self.notes),
-            [
+            details=lambda: [
                 *(f"{side}: {what}" for side, what in self.versions.items()),
                 *scores.listed(self.scores),
                 *(f"{side}: {text.duration(took)}" for side, took in self.seconds.items()),

@@ -69,7 +69,7 @@ class Tuned(Result):
             (self._answer(),),
             () if self.best is None else [*self._tables(self.best)],
             [*self._losses()],
-            details=details,
+            details=(lambda: details) if details else None,
             figures=self._figures,
             title="Search",
             noun="setting",

@@ -68,7 +68,8 @@ def test_unequal_metrics_have_no_common_order() -> None:
     study = _study("acc", "bleu")
     assert study.board is None and not study.overall
     for each, averaged in ((study, False), (_study("acc", "acc"), True)):
-        document = comparison.Comparison(each).document()
-        assert any(note.startswith("No mean over tasks") for note in document.notes) != averaged
-        titles = [block.text for block in document.details if isinstance(block, Heading)]
+        compared = comparison.Comparison(each)
+        notes = compared.document().notes
+        assert any(note.startswith("No mean over tasks") for note in notes) != averaged
+        titles = [block.text for block in compared.details() if isinstance(block, Heading)]
         assert ("Mean over tasks, acc" in titles) == averaged
