@@ -105,7 +105,8 @@ def study(
     rules = rules or Rules()
     if not scores.whole:
         return _of_items(scores, rules)
-    metrics.refuse_points("margin", rules.margin or 0.0, scores.stored_unit)
+    if rules.margin is not None:
+        metrics.refuse_points("margin", rules.margin, scores.stored_unit)
     if control is not None and control not in scores.models:
         raise DataError(f"no control {control!r}; it has {listed(scores.models)}", scores.source)
     return _of_runs(scores, rules, unit, control)
