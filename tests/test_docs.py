@@ -27,7 +27,11 @@ from jaxeval.population import epoch
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "CONTRIBUTING.md", "benchmarks/README.md"]
-PAGES += sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").glob("*.md"))
+PAGES += sorted(
+    str(page.relative_to(ROOT))
+    for folder in ("docs", "benchmarks/results")
+    for page in (ROOT / folder).glob("*.md")
+)
 CALL = re.compile(r"^\s*(?:uv run )?(?:jaxeval |python (?:-m jaxeval|benchmarks/))", re.M)
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.S | re.M)
 INDENTED = re.compile(r"(?:^ {2,}\S.*\n)+", re.M)

@@ -14,6 +14,7 @@ from jaxeval.errors import ConfigError
 
 _Array = np.ndarray
 _AS_PROBABLE = 1e-6  # probabilities nearer than this are equal: they are good to 1e-7
+_EQUAL = 20  # evaluations of equal scores, after which two models count as one
 _TINY = 1e-300  # so that a challenger exists when the leader is certain
 
 
@@ -109,9 +110,28 @@ class Confident(Rule):
         if any(len(state.scores[model]) < self.initial for model in state.alive):
             return None
         decision = self.decide(self.moments(state), np.array(state.evaluations))
-        if not (decision.sure or decision.spent):
+        if decision.sure or decision.spent:
+            return self.leading(state, CONFIDENT if decision.sure else SPENT)
+        return self._tied(state, decision.probabilities)
+
+    def _tied(self, state: State, probabilities: _Array) -> Answer | None:
+        """Returns the answer if the models that may be best always had equal scores.
+
+        Their evaluation would never end: they are one model, or ignore their seeds.
+        """
+        first = state.scores[state.alive[int(np.argmax(probabilities))]]
+        tied = [
+            model
+            for model in state.alive
+            if len(both := first.keys() & state.scores[model].keys()) >= _EQUAL
+            and all(state.scores[model][number] == first[number] for number in both)
+        ]
+        share = sum(probabilities[state.alive.index(model)] for model in tied)
+        if len(tied) < 2 or self.delta is None or share < 1 - self.delta:
             return None
-        return self.leading(state, CONFIDENT if decision.sure else SPENT)
+        return first_of(
+            tied, "their scores are equal", state.evaluations, float(max(probabilities))
+        )
 
     def leading(self, state: State, reason: str) -> Answer:
         """Returns the most probable model with its probability, or the highest mean before."""

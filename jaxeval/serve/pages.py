@@ -1,6 +1,7 @@
 """What the pages say: documents of the report, live states, and the same as plain data."""
 
 import dataclasses
+import functools
 import json
 import sys
 import time
@@ -36,6 +37,9 @@ _KEYS = {"sweep": "sweep", "tune": "tuning"}  # kind of page -> key of the confi
 _BESIDE = {"sweep": "Sensitivity", "tune": "Search"}
 _COMMANDS = {"compare": "settle table", "sweep": "sensitivity", "tune": "tune"}  # in a shell
 _ALPHA = 0.05
+_parsing = functools.partial(
+    errors.parsing, "cannot be read", error=RunError, passing=(JaxevalError, MemoryError)
+)
 _LISTED = [name for name in MemberRow._fields if name not in ("config", "config_hash")]
 
 
@@ -68,17 +72,13 @@ class Pages:
     def page(self, asked: PageRequest) -> Page:
         """Returns a page; raises JaxevalError if there is none of this kind."""
         called = errors.called_from(errors.of_command(_COMMANDS.get(asked.kind, "report")))
-        known = JaxevalError, MemoryError
-        with called, errors.parsing("cannot be read", self._location, None, RunError, known):
+        with called, _parsing(self._location):
             return self._page(asked)
 
     def _page(self, asked: PageRequest) -> Page:
         if asked.kind == "index":
-            every = [
-                index.row(of, self._once(self._summary, of), self.state(of))
-                for of in [*self._followed.experiments.values()][::-1]  # the last one first
-            ]
-            return index.page(every, self._signature, nav=self._nav)
+            latest_first = [*self._followed.experiments.values()][::-1]
+            return index.page([*map(self._row, latest_first)], self._signature, nav=self._nav)
         known = [self._followed.experiments[key] for key in asked.experiments]
         names = records.told_apart((of.id, of.name) for of in known)
         known = [dataclasses.replace(of, name=names[of.id]) for of in known]
@@ -96,18 +96,24 @@ class Pages:
         document = result.document()._replace(last=())
         if asked.kind == "tune":
             open_ = result.trials < len(result.evaluations)
-            title = f"{document.title}: {of.name}"
-            notes = [f"{result.reason}: another may become the best"] * open_
-            document = document._replace(title=title, notes=[*notes, *document.notes])
+            notes = [*[f"{result.reason}: another may become the best"] * open_, *document.notes]
+            document = document._replace(title=f"{document.title}: {of.name}", notes=notes)
         return Page(document, result.to_dict(), self._listed(known), {"nav": nav})
+
+    def _row(self, of: Followed) -> dict[str, Any]:
+        """Returns the row of an experiment, which hides no others if it cannot be read."""
+        try:
+            with _parsing(of.id):
+                return index.row(of, self._once(self._summary, of), self.state(of))
+        except JaxevalError:
+            return index.row(of, None, "unreadable")
 
     def stamp(self, asked: PageRequest) -> tuple[float, int]:
         """Returns what changes with a search's file, and with seeds of its best setting."""
         if asked.kind != "tune":
             return 0.0, 0
-        file = self._search_file(asked.experiments[0])
-        ended = max(of.version for of in self._followed.experiments.values())
-        return file.stat().st_mtime if file.is_file() else 0.0, ended
+        file, each = self._search_file(asked.experiments[0]), self._followed.experiments.values()
+        return file.stat().st_mtime if file.is_file() else 0.0, max(of.version for of in each)
 
     def state(self, known: Followed) -> str:
         """Returns the state of an experiment in a word."""
@@ -230,10 +236,7 @@ class Pages:
         data: dict[str, Json],
         beside: Sequence[tuple[str, str]] = (),
     ) -> Page:
-        """Returns a page with the members, curves and figures of some experiments.
-
-        `beside`: addresses and titles of pages that the page leads to.
-        """
+        """Returns a page with members, curves and figures, that leads to the pages `beside`."""
         unit, shown = known[0].unit, list[Table]()
         factor, curves = scores.factor(unit), dict[str, Json]()
         for of in known:
@@ -269,10 +272,7 @@ class Pages:
         return Sensitivity([analysed], {}, "", [], [], [found], important)
 
     def _search(self, known: Followed) -> "Tuned":
-        """Returns what `jaxeval tune` would say of a search if it ended now.
-
-        Raises JaxevalError: there is no search, or its file cannot be read.
-        """
+        """Returns what `jaxeval tune` would say if it ended now; RunError without a search."""
         from jaxeval.report import tuning as reports
 
         path, members = self._search_file(known.id), self._followed.members(known.id)
@@ -283,8 +283,8 @@ class Pages:
         if best is not None and members:
             rows = self._retrained(members[0], spaces.changes(state.search.space, best.values))
         fresh, failures = reports.fresh_scores(rows)
-        retrained = fresh if rows else None
-        found = reports.result(state, known.metric, known.unit, retrained, failures)
+        shown = fresh if rows else None
+        found = reports.result(state, known.metric, known.unit, shown, failures)
         left = len(state.history.pending)
         reason = f"{text.counted(left, 'setting')} not ended" if left else state.reason
         return dataclasses.replace(found, reason=reason)
@@ -296,5 +296,5 @@ class Pages:
             config = dict(records.leaves(json.loads(of.config))) if of.name == name else {}
             if config and keys.items() <= config.items():
                 rows += self._followed.members(of.id)
-        known = (row for row in rows if row.data_hash == member.data_hash)
-        return [row for row in known if row.seed >= tuning.fresh_seeds(1)[0]]
+        first = tuning.fresh_seeds(1)[0]
+        return [row for row in rows if row.seed >= first and row.data_hash == member.data_hash]

@@ -57,6 +57,21 @@ def test_lower_is_better_mirrors(make: Any) -> None:
     assert answer is not None and answer.best == "c"
 
 
+@pytest.mark.parametrize("make", [bandits.TopTwoThompson, bandits.BatchThompson, NonAdaptive])
+@pytest.mark.parametrize("sd", [0.0, 0.1])
+def test_models_that_are_one_end_a_selection(make: Any, sd: float) -> None:
+    """Dies if models that always have equal scores, constant or not, are evaluated for ever."""
+    noise = np.random.default_rng(1).normal(0, sd, 200)
+    state = State.begin("abc")
+    rule = make()
+    while models := rule.ask(state):
+        for model in models:
+            state = state.tell(model, (model != "a") + noise[state.begun(model)])
+    answer = rule.answer(state)
+    assert answer.undecided == ("b", "c") and answer.probability == pytest.approx(0.5, abs=0.1)
+    assert state.evaluations < 150
+
+
 def test_pending_evaluations_fill_the_batch() -> None:
     """Dies if more than `batch_size` are under way, or a free slot stays empty."""
     rule = bandits.TopTwoThompson(batch_size=3, delta=0.01)

@@ -183,6 +183,18 @@ def test_a_seed_that_trains_stops_the_count(tmp_path: Path) -> None:
     assert "<caption>c against a</caption>" in page
 
 
+def test_a_damaged_experiment_hides_no_other(tmp_path: Path) -> None:
+    """Dies if the first page fails, or says nothing, because one experiment cannot be read."""
+    write(tmp_path, "a", 0)
+    config = '{"name": "b"'
+    test_store.write(tmp_path, f"{1:016x}", [test_store.result(1)], name="b", config=config)
+    listed = client(tmp_path).get("/index.json").json()["experiments"]
+    assert [(of["experiment"], of["state"]) for of in listed] == [
+        ("b", "unreadable"),
+        ("a", "ended"),
+    ]
+
+
 def test_a_hostile_name_is_compared(site: TestClient) -> None:
     """Dies if a name with a control character is no model of a comparison."""
     settled = site.get("/compare.json", params={"e": [f"{0:016x}", f"{2:016x}"]}).json()["settled"]
