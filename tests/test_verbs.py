@@ -42,7 +42,7 @@ def test_the_table_names_every_verb() -> None:
 
 @pytest.mark.parametrize("verb", command.VERBS)
 def test_help_teaches(verb: str) -> None:
-    """Dies if an argument has no help, or a subcommand is not called as it is named."""
+    """Dies if an argument has no help or is refused by default, or a subcommand is misnamed."""
     for name, imports in command.commands(verb).items():
         called = f"{verb} {name}".rstrip()
         function = imports()
@@ -51,6 +51,8 @@ def test_help_teaches(verb: str) -> None:
         assert [action.dest for action in parser._actions if not action.help] == []
         numbers = (p for p in parameters.describe(function) if p.kind in (int, float))
         assert all(p.bounds is not None for p in numbers)  # else they stay words
+        for of in parameters.describe(function):
+            _ = of.required or of.check(of.default)  # refused, it refuses every call
 
 
 def test_words_go_to_the_verb(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
