@@ -106,14 +106,18 @@ def iterate_lines(
         raise DataError("the file is empty; expected text", path)
 
 
-def table_lines(path: str | Path) -> Iterator[str]:
-    """Yields the lines of a file, but not a first one that tells Excel the delimiter."""
+def table_lines(path: str | Path) -> tuple[str, Iterator[str], int]:
+    """Returns the header of a table, the lines below, and the lines above: one may be for Excel.
+
+    That line tells the delimiter.
+    """
     lines = iterate_lines(path)
-    first = next(lines, "")
-    if re.fullmatch(r"sep=[,;\t]", first, re.IGNORECASE) and not (first := next(lines, "")):
+    header = next(lines, "")
+    if not re.fullmatch(r"sep=[,;\t]", header, re.IGNORECASE):
+        return header, lines, 0
+    if not (header := next(lines, "")):
         raise DataError("the first line names the delimiter; expected a header below it", path)
-    yield first
-    yield from lines
+    return header, lines, 1
 
 
 def blocks(path: str | Path, raw: Iterable[bytes] | None = None) -> Iterator[list[bytes]]:
