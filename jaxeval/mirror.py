@@ -181,7 +181,7 @@ def mirror(
     runs: str | Path,
     *,
     to: Literal["tensorboard", "wandb", "mlflow", "trackio"],
-    at: str | Path = "",
+    at: str | Path | None = None,
     follow: bool = False,
 ) -> None:
     """Shows the members of a runs folder in an experiment tracker, one run per member.
@@ -211,7 +211,7 @@ def mirror(
         with (
             contextlib.closing(following.Following(runs)) as followed,
             parsing(f"{target} failed", runs, None, RunError, passing, then),
-            contextlib.closing(_Mirror(followed, _TARGETS[to], str(at))) as mirrored,
+            contextlib.closing(_Mirror(followed, _TARGETS[to], str(at or ""))) as mirrored,
             contextlib.suppress(*[KeyboardInterrupt] * follow),
         ):
             mirrored.send()
