@@ -1,5 +1,6 @@
 """`jaxeval VERB`, also `python -m jaxeval VERB`: all verbs as one command."""
 
+import functools
 import gc
 import sys
 from collections.abc import Sequence
@@ -64,11 +65,11 @@ def main(words: Sequence[str]) -> int:
 
 
 def commands(verb: str) -> parsers.Commands:
-    """Returns the functions of a verb by the names of its subcommands, "" for its own."""
+    """Returns what imports the functions of a verb, by subcommand; "" is the verb's own."""
     if verb == "report":
-        return {"": jaxeval.load}
+        return {"": lambda: jaxeval.load}
     names = [name for name in jaxeval.MODULES if name.partition("_")[0] == verb]
-    return {name.partition("_")[2]: getattr(jaxeval, name) for name in names}
+    return {name.partition("_")[2]: functools.partial(getattr, jaxeval, name) for name in names}
 
 
 def command(*verb: str) -> NoReturn:

@@ -79,11 +79,7 @@ def _compared(
     ledger: str | Path | None = None,
 ) -> Comparison:
     """Compares the scores of runs, or items alone where a model has a single run."""
-    each = ((m, int(of.finished.sum())) for d in scores.data_sets for m, of in d.models.items())
-    several = {*failures.failed_runs(scores), *(m for m, finished in each if finished != 1)}
-    alone = [model for model in scores.models if model not in several]
-    cells = {(data.name, model) for data in scores.data_sets for model in scores.models}
-    if alone and items and cells == {(of.name, m) for of in items.data_sets for m in of.models}:
+    if items is not None and (alone := _of_one_run(scores, items)):
         asked: dict[str, object] = {"unit": unit, "control": control, "ledger": ledger}
         asked["correction"] = rules.correction if rules.correction != "holm" else None
         if flags := [argument(name, value) for name, value in asked.items() if value]:
@@ -106,6 +102,16 @@ def _compared(
             enough = runs.data_sets and len(items.models) > 1
             by_item = _over_items(runs, rules) if enough else None
     return Comparison(found, single=single, items=by_item)
+
+
+def _of_one_run(scores: Scores, items: Scores) -> list[str]:
+    """Returns the models of a single run; none if a model lacks items on a data set."""
+    cells = {(data.name, model) for data in scores.data_sets for model in scores.models}
+    if cells != {(data.name, model) for data in items.data_sets for model in data.models}:
+        return []
+    each = ((m, int(of.finished.sum())) for d in scores.data_sets for m, of in d.models.items())
+    several = {*failures.failed_runs(scores), *(m for m, finished in each if finished != 1)}
+    return [model for model in scores.models if model not in several]
 
 
 def _over_items(items: Scores, rules: Rules) -> Study:

@@ -11,7 +11,7 @@ import os
 import re
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
@@ -161,7 +161,7 @@ class Parameter(NamedTuple):
             of_text += " or a dict" if Mapping in self.classes else ""
             names = {bool: "True or False", dict: "a dict", list: "a list"}
             raise ValueError(of_text if self.variadic else names.get(self.kind, of_text))
-        if os.PathLike in self.classes and isinstance(value, str) and not value:
+        if os.PathLike in self.classes and isinstance(value, str) and not value.strip():
             raise ValueError("a path, not an empty one (a shell variable that is not set?)")
         return value
 
@@ -187,6 +187,8 @@ def verb(function: _Verb) -> _Verb:
                 if parameter.name in bound.arguments:
                     value = bound.arguments[parameter.name]
                     bound.arguments[parameter.name] = _checked(parameter, value)
+                    if parameter.changes:
+                        _refuse_arguments(bound.arguments[parameter.name], signature.parameters)
             return function(*bound.args, **bound.kwargs)
 
     checked.__doc__ = cli.complete_docstring(function)
@@ -202,6 +204,16 @@ def _checked(parameter: Parameter, value: object) -> object:
         name = errors.argument(parameter.name)
         got = " ".join(f"{value!r:.60}".split())
         raise ConfigError(f"{name}: expected {expected}, got {got}") from None
+
+
+def _refuse_arguments(changes: Any, names: Collection[str]) -> None:
+    """Raises ConfigError for a change of a config that sets an argument of the verb."""
+    for word in changes:
+        key, _, value = word.partition("=")
+        # data={path="x"} is a table of a config
+        if (name := key.strip().replace("-", "_")) in names and value[:1] not in ("", "{"):
+            flag = errors.argument(name)
+            raise ConfigError(f"{word}: no change of a config; expected the argument {flag}")
 
 
 @functools.cache

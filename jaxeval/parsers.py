@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jaxeval.report import Result
 
 _Verb = Callable[..., object]
-Commands = Mapping[str, _Verb]  # "" or the name of a subcommand -> its function
+Commands = Mapping[str, Callable[[], _Verb]]  # "" or a subcommand -> imports its function
 _WITHOUT_RESULT = ("None", "int", "str")  # what a function returns that has nothing to save
 _RUNS = ("out", "runs")  # parameters that name places of runs
 _DATABASE = "runs.sqlite"  # of a runs folder; names of its journals begin alike
@@ -31,15 +31,17 @@ def main(name: str, commands: Commands, words: Sequence[str]) -> int:
     Returns:
       The exit code.
     """
+    subcommands = ""
     if words[:1] and words[0] in commands:
         name = f"{name} {words[0]}"
-        function = commands[words[0]]
+        function = commands[words[0]]()
         words = words[1:]
     elif "" in commands:
-        function = commands[""]
-        near = errors.meant(words[0], commands) if words else ""
-        if near and not os.path.exists(words[0]):
+        function = commands[""]()
+        if words and not os.path.exists(words[0]) and (near := errors.meant(words[0], commands)):
             raise ConfigError(f"{words[0]}: no such file or subcommand; {near}")
+        if len(commands) > 1 and {"-h", "--help"} & {*words}:
+            subcommands = _listed(name, commands)
     else:
         parser = cli.parser(name, _listed(name, commands), "")
         parser.usage = "%(prog)s SUBCOMMAND ..."
@@ -48,23 +50,25 @@ def main(name: str, commands: Commands, words: Sequence[str]) -> int:
             parser.error(f"{words[0]}: expected one of {', '.join(commands)}")
         parser.print_help()
         return 2
-    args = vars(_parsed(_make_parser(name, function, commands), function, words))
-    targets = args.pop("json", None), args.pop("save", []), args.pop("details", False)
+    args = vars(_parsed(_make_parser(name, function, subcommands), function, words))
+    json = args.pop("json", None)
+    save = args.pop("save", [])
+    details = args.pop("details", False)
     with errors.called_from(errors.flag):
-        _refuse_outputs(targets[0], targets[1], args)
+        if json is not None or save:
+            _refuse_outputs(json, save, args)
         positional, named = _arguments(function, args)
-        return _deliver(function(*positional, **named), *targets)
+        return _deliver(function(*positional, **named), json, save, details)
 
 
-def _make_parser(name: str, function: _Verb, commands: Commands) -> argparse.ArgumentParser:
-    """Returns the parser of a verb or subcommand; the verb's own lists its subcommands.
+def _make_parser(name: str, function: _Verb, subcommands: str) -> argparse.ArgumentParser:
+    """Returns the parser of a verb or subcommand.
 
     Arguments stay words: the function itself checks them (`parameters.verb`).
     """
     found = cli.docstring_sections(function)
     text, examples = ("\n".join(found.get(head, ())).strip("\n") for head in ("", "Examples:"))
-    if function is commands.get("") and len(commands) > 1:
-        text += "\n\n" + _listed(name, commands)
+    text = "\n\n".join(filter(None, (text, subcommands)))
     parser = cli.parser(name, text, f"examples:\n{examples}" if examples else "")
     described = cli.docstring_arguments(found.get("Args:", ()))
     for parameter in parameters.describe(function):
@@ -83,11 +87,12 @@ def _make_parser(name: str, function: _Verb, commands: Commands) -> argparse.Arg
 
 def _listed(name: str, commands: Commands) -> str:
     """Returns a line for each subcommand of a verb."""
-    first = {
-        of: cli.docstring_sections(function)[""][0] for of, function in commands.items() if of
-    }
-    lines = (f"  jaxeval {name} {of:12}{about}" for of, about in first.items())
-    return "\n".join(["subcommands, each with a --help:", *lines])
+    lines = ["subcommands, each with a --help:"]
+    for subcommand, function in commands.items():
+        if subcommand:
+            about = cli.docstring_sections(function())[""][0]
+            lines.append(f"  jaxeval {name} {subcommand:12}{about}")
+    return "\n".join(lines)
 
 
 def _add(parser: argparse.ArgumentParser, parameter: Parameter, about: str) -> None:

@@ -135,6 +135,11 @@ class Runs(Result):
 class _Trained(Runs):
     """The members of one experiment that a verb has trained."""
 
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        """2 if no member has a score, else 0."""
+        return 0 if any(row.dev is not None for row in self.rows) else 2
+
     def to_dict(self) -> dict[str, Json]:
         """Returns the summary as plain data, as --json writes it."""
         tree: dict[str, Json] = to_json(self.summaries()[0])

@@ -11,8 +11,8 @@ from jaxeval import parameters, sources, stats
 from jaxeval.errors import ConfigError
 from jaxeval.parameters import NonNegative, Probability
 from jaxeval.report.comparison import Comparison
+from jaxeval.runs import cells, metrics, scores
 from jaxeval.runs import logs as evaluations
-from jaxeval.runs import metrics, scales, scores
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import Rules
@@ -95,5 +95,5 @@ def _of_arrays(
         zeros = {name: np.nan_to_num(of.scores, nan=0.0) for name, of in data.models.items()}
         data = from_arrays(zeros)
     known = {name: of.scores[~np.isnan(of.scores)] for name, of in data.models.items()}
-    scales.refuse_two(known, data.metric, None, None, items=True)
+    cells.refuse_two_scales(known, data.metric, None, None, items=True)
     return Scores("scores", _NAMES, (data,), missing)

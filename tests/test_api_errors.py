@@ -97,6 +97,7 @@ def test_scores_are_of_one_experiment() -> None:
         both["a"].scores("train")  # type: ignore[arg-type]
     with pytest.raises(errors.ConfigError, match=r"no runs of 'c'; has a \(a\), b \(b\)"):
         both["c"]
+    assert [results.trained(rows[k:2], "r").exit_code for k in (0, 1)] == [0, 2]  # of train, sweep
 
 
 def _rows(name: str) -> list[runs.MemberRow]:

@@ -47,6 +47,11 @@ ERRORS = {
     "config": (["train", "nowhere.toml"], "nowhere.toml: no such config file"),
     "folder": (["train", "--data", "nowhere"], "nowhere: no such file or folder"),
     "vectors": (["train", "data.vectors=nowhere.txt"], "nowhere.txt: no such file"),
+    "blank": (["train", "--data", " "], "--data: expected a path, not an empty one"),
+    "flag": (
+        ["train", "seeds=3"],
+        "seeds=3: no change of a config; expected the argument ",
+    ),
     "runs": (["report", "nowhere"], "nowhere: no runs here"),
     "no_runs": (["compare", "."], "jaxeval compare logs reads logs"),
     "export": (["runs", "export", "nowhere"], "nowhere: no runs here"),

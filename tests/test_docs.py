@@ -73,7 +73,7 @@ def _script(text: str) -> str:
 
 def _help(verb: str) -> str:
     """The examples in a verb's help."""
-    found = [cli.docstring_sections(f).get("Examples:", ()) for f in commands(verb).values()]
+    found = [cli.docstring_sections(f()).get("Examples:", ()) for f in commands(verb).values()]
     return "\n\n".join("\n".join(lines) for lines in found)
 
 
@@ -107,8 +107,8 @@ def _check(words: list[str]) -> None:
         return
     known = commands(verb)
     name = words.pop(0) if words and words[0] in known else ""
-    function = known[name]
-    given = vars(parsers._parsed(parsers._make_parser(verb, function, {}), function, words))
+    function = known[name]()
+    given = vars(parsers._parsed(parsers._make_parser(verb, function, ""), function, words))
     if "config" in given and not _stands_for_one(given["config"]):
         studies.read(given["config"], given["changes"], given["data"])
     if not _stands_for_one(given.get("space") or "NONE"):
@@ -139,8 +139,8 @@ def test_commands_of_pages(page: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("verb", VERBS)
 def test_commands_of_help(verb: str, tmp_path: Path) -> None:
     """Dies if a verb's help breaks off, or if its examples do not parse."""
-    for function in commands(verb).values():
-        assert "\n".join(cli.docstring_sections(function)[""]).rstrip().endswith(".")
+    for command in commands(verb).values():
+        assert "\n".join(cli.docstring_sections(command())[""]).rstrip().endswith(".")
     calls = _calls(_help(verb), tmp_path)
     assert calls
     for call in calls:

@@ -72,7 +72,7 @@ def _choose(*configs: str, changes: Changes = ()) -> str:
     return f"{[*configs]} {[*changes]}\n"
 
 
-COMMANDS = {"": _search, "list": _list, "choose": _choose}
+COMMANDS = {"": lambda: _search, "list": lambda: _list, "choose": lambda: _choose}
 
 
 def _called(tmp_path: Path, *words: str) -> dict[str, object]:
@@ -183,7 +183,7 @@ def test_subcommands(capsys: pytest.CaptureFixture[str]) -> None:
     assert "error: b.toml: expected key=value;" in capsys.readouterr().err
     assert parsers.main("search", COMMANDS, ["list", "a", "--", "--b"]) == 0
     assert capsys.readouterr().out == "a\n--b\n"
-    assert parsers.main("search", {"list": _list}, []) == 2
+    assert parsers.main("search", {"list": lambda: _list}, []) == 2
     assert "Lists files" in capsys.readouterr().out
 
 

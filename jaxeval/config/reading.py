@@ -247,12 +247,14 @@ def unknown(cls: type, path: Sequence[str]) -> str:
     for end, part in enumerate(path, 1):
         known = get_fields(cls)
         if part not in known:
-            parent = ".".join(path[: end - 1])
-            hint = f"{parent or 'a config'} has {', '.join(sorted(known)) or 'no keys'}"
+            parents = path[: end - 1]
+            likely = [*_ending(root, path[-1])]
+            if path[1:] and likely[1:]:  # a word such as name: only in the given table
+                likely = [key for key in likely if key.startswith(f"{path[0]}.")]
             near = difflib.get_close_matches(part, known, 1)
-            likely = [*_ending(root, path[-1])] or [".".join([*path[: end - 1], n]) for n in near]
-            if likely:
-                hint = f"did you mean {' or '.join(likely)}?"
+            likely = likely or [".".join([*parents, name]) for name in near]
+            hint = f"{'.'.join(parents) or 'a config'} has {', '.join(sorted(known)) or 'no keys'}"
+            hint = f"did you mean {' or '.join(likely)}?" if likely else hint
             return f"{'.'.join(path[:end])}: unknown key; {hint}"
         if typing.get_origin(known[part].annotation) in (dict, Mapping):
             break

@@ -24,6 +24,7 @@ _MANY = 0.5  # fraction of repeated items from which on there is a warning
 _EXAMPLES = 5  # symbols in a remark
 _LABELS = 12  # in a message
 _LONGEST = 60  # characters of a label or text in a message
+_HEADER = {"label", "gold_label", "class", "category", "sentiment", "polarity", "target"}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -194,7 +195,7 @@ def classes(
 ) -> list[str]:
     """Returns the classes of a corpus: the sorted labels of train.
 
-    Raises DataError: train has one class; an item has another label than these.
+    Raises DataError: train has one class; an item has another label than these; a header.
 
     Args:
       items: part -> label, text and line (0: unknown) of each item.
@@ -205,8 +206,13 @@ def classes(
         raise DataError(
             f"the only label of train is {labels[0]!r}: nothing to learn", files["train"]
         )
+    counts = Counter(label for own in items.values() for label, _, _ in own)
     for part, own in items.items():
         for label, text, line in own:
+            # once in each file at most
+            if line == 1 and label.lower() in _HEADER and counts[label] <= len(items):
+                found = f"line 1 looks like a header, with the label {label!r}"
+                raise DataError(f"{found}; expected an item", files[part], line)
             if label not in known:
                 shown = ", ".join(label[:_LONGEST] for label in labels[:_LABELS])
                 more = f" and {len(labels) - _LABELS} more" if len(labels) > _LABELS else ""

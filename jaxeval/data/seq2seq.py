@@ -25,6 +25,7 @@ from jaxeval.errors import ConfigError, DataError, argument
 
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
 PAD, START, END, UNKNOWN = range(len(SPECIALS))
+_KEY = "data.{}_column"
 _Unit = Literal["characters", "words"]
 
 
@@ -227,7 +228,7 @@ def _read(settings: Seq2SeqData) -> dict[str, list[SequencePair]]:
     for part, file in text.find_parts(settings, "data").items():
         first = settings.train_items if part == "train" else None
         lines = itertools.islice(text.lines(file), first)
-        parts[part] = [_pair(settings, line.columns(columns), line) for line in lines]
+        parts[part] = [_pair(settings, line.columns(columns, _KEY), line) for line in lines]
     return parts
 
 
@@ -261,7 +262,7 @@ def read_sources(settings: Seq2SeqData, path: Path) -> tuple[list[str], list[Seq
     columns, lines, pairs = settings.columns, [], []
     for line in text.lines(path):
         alone = "\t" not in line.text and len(columns) == 1
-        values = {"source": line.text} if alone else line.columns(columns)
+        values = {"source": line.text} if alone else line.columns(columns, _KEY)
         lines.append(line.text)
         pairs.append(_pair(settings, values, line))
     return lines, pairs

@@ -21,6 +21,7 @@ from jaxeval.data.conll import Sentence
 from jaxeval.errors import DataError
 
 _Column = Annotated[int, pydantic.Field(ge=-(2**16), le=2**16)]
+_LONGEST = 500  # words of a sentence that is the only one of a file
 _ADVICE = (
     "; a tagger reads one word per line, alone or in columns (by tabs) as in training, and a "
     "blank line after each sentence: cut running text into words first"
@@ -159,6 +160,8 @@ def read(settings: TaggingData) -> tuple[Mapping[str, Sequence[Sentence]], conll
             else columns(file, source.word_column, source.tag_column)
             for part, file in found.items()
         }
+        for part, file in found.items():
+            _refuse_text(parts[part], file)
     scheme = source.scheme
     if scheme == "auto":
         every = itertools.chain.from_iterable(parts.values())
@@ -171,6 +174,13 @@ def read(settings: TaggingData) -> tuple[Mapping[str, Sequence[Sentence]], conll
         for part, own in parts.items():
             parts[part] = [s._replace(words=tuple(map(words.zero_digits, s.words))) for s in own]
     return parts, scheme
+
+
+def _refuse_text(sentences: Sequence[Sentence], path: Path) -> None:
+    """Raises DataError for a file without blank lines, a sentence as long as a text."""
+    if len(sentences) == 1 and len(sentences[0].words) > _LONGEST:
+        found = f"the file is one sentence of {len(sentences[0].words):,} words"
+        raise DataError(f"{found}; expected a blank line after each sentence", path, 1)
 
 
 def _is_conllu(source: SentenceSource, file: Path) -> bool:
@@ -189,6 +199,7 @@ def read_untagged(source: SentenceSource, path: Path) -> tuple[list[str], list[S
     if _is_conllu(source, path):
         return lines, conll.read_conllu(path, None)
     sentences = conll.read_columns(path, source.word_column, None, _ADVICE)
+    _refuse_text(sentences, path)
     first = sentences[0].lines[0]
     columns = len(text.columns(lines[first - 1]))
     if columns > 1 and "\t" not in lines[first - 1] and all(len(s.words) == 1 for s in sentences):

@@ -42,18 +42,19 @@ class Line(NamedTuple):
         """Returns the error that names this line."""
         return DataError(message, self.path, self.number)
 
-    def columns(self, names: Mapping[str, int]) -> dict[str, str]:
+    def columns(self, names: Mapping[str, int], key: str = "{}") -> dict[str, str]:
         """Returns the values between tabs by name; quotes have no meaning.
 
-        Raises DataError: a column that is missing or blank. `names`: name -> column, from 1.
+        Raises DataError: a column that is missing or blank. `names`: name -> column, from 1; `key`
+        has the form of what sets it.
         """
         fields = self.text.split("\t")
         for name, column in names.items():
             if column > len(fields):
                 found = f"found {len(fields)}, split at tabs"
-                raise self.error(f"expected a column {column} ({name}), {found}")
+                raise self.error(f"expected a column {column} ({key.format(name)}), {found}")
             if not fields[column - 1].strip():
-                raise self.error(f"column {column} ({name}) is empty")
+                raise self.error(f"column {column} ({key.format(name)}) is empty")
         return {name: fields[column - 1] for name, column in names.items()}
 
 
@@ -105,14 +106,18 @@ def iterate_lines(
         raise DataError("the file is empty; expected text", path)
 
 
-def table_lines(path: str | Path) -> Iterator[str]:
-    """Yields the lines of a file, but not a first one that tells Excel the delimiter."""
+def table_lines(path: str | Path) -> tuple[str, Iterator[str], int]:
+    """Returns the header of a table, the lines below, and the lines above: one may be for Excel.
+
+    That line tells the delimiter.
+    """
     lines = iterate_lines(path)
-    first = next(lines, "")
-    if re.fullmatch(r"sep=[,;\t]", first, re.IGNORECASE) and not (first := next(lines, "")):
+    header = next(lines, "")
+    if not re.fullmatch(r"sep=[,;\t]", header, re.IGNORECASE):
+        return header, lines, 0
+    if not (header := next(lines, "")):
         raise DataError("the first line names the delimiter; expected a header below it", path)
-    yield first
-    yield from lines
+    return header, lines, 1
 
 
 def blocks(path: str | Path, raw: Iterable[bytes] | None = None) -> Iterator[list[bytes]]:

@@ -3,19 +3,26 @@
 Notation: n rows, I items, R runs of a model, K answers of a run to an item, C kinds of counts.
 """
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
 
 from jaxeval.errors import DataError, argument, counted
-from jaxeval.runs import scales, texts
+from jaxeval.runs import texts
 from jaxeval.runs.columns import listed
-from jaxeval.runs.layout import Layout
-from jaxeval.runs.metrics import Direction, Key
+from jaxeval.runs.layout import Layout, words_of
+from jaxeval.runs.metrics import LOWER_UNITS, PERCENT, Direction, Key, unit_of
 from jaxeval.runs.normal import LARGEST, Rows
 from jaxeval.runs.scores import DataSetScores, ModelScores, Status
 
 _MOST_CELLS = 1 << 27
+_APART = 10  # least factor between percent and fractions that may be those of one model
+# metrics without an upper end, on any scale
+_UNBOUNDED = re.compile(
+    r"rewards?|returns?|throughput|speed|speedup|second|time|psnr|snr|elbo|likelihoods?"
+    r"|log_?probs?|informations?|gains?|ratio"
+)
 
 
 def build(
@@ -63,7 +70,7 @@ def build(
         known = {model: m.scores[~np.isnan(m.scores)] for model, m in models.items()}
         known = {model: x for model, x in known.items() if len(x) > 2 or not rows.whole}
         source = None if rows.file else rows.source
-        scales.refuse_two(known, metric, rows.unit, source, items=not rows.whole)
+        refuse_two_scales(known, metric, rows.unit, source, items=not rows.whole)
     items = tuple(rows.item.name(k) for k in where[first].tolist())
     clusters = _clusters(rows, name, where, item, len(first))
     return DataSetScores(name, metric, *direction, models, items, rows.unit, clusters, kinds)
@@ -105,9 +112,9 @@ def _values(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns [n] scores (NaN or 0 for missing ones) and [n] statuses; refuses bad scores."""
     score, status = rows.score[where], rows.status[where]
-    drop, zero = (argument("missing", how) for how in ("drop", "zero"))
     bad = np.flatnonzero((status == Status.SCORED) & ~np.isfinite(score))
     if len(bad) and layout.missing == "error":
+        drop, zero = (argument("missing", how) for how in ("drop", "zero"))
         found = f"{counted(len(bad), 'score')} not finite, the first {score[bad[0]]}"
         advice = f"{drop} leaves them out, {zero} counts them as 0"
         raise rows.error(name, f"{found} of {_place(rows, int(where[bad[0]]))}; {advice}")
@@ -124,6 +131,7 @@ def _values(
         known = score[~lost]
         if not higher or (known.size and known.min() < 0 and known.max() <= 0):
             found = f"{counted(int(lost.sum()), 'score')} missing, and 0 would be the best"
+            drop, zero = (argument("missing", how) for how in ("drop", "zero"))
             raise rows.error(name, f"{zero}: {found}; expected {drop}")
     score[lost] = 0.0 if layout.missing == "zero" else np.nan
     return score, status
@@ -209,6 +217,7 @@ def _twice(rows: Rows, one: int, other: int) -> DataError:
         return DataError(found, rows.file.name(one))
     found = f"rows {rows.number[one]} and {rows.number[other]} are both {known}; keep one"
     axes = f"{argument('column', {'split': 'NAME'})} (or seed, dataset)"
+    axes += f"; not read: {listed(rows.unread)}" if rows.unread else ""
     advice = f"or name the column (not an epoch or step) that tells them apart with {axes}"
     return DataError(f"{found}, {advice}", rows.source)
 
@@ -238,3 +247,46 @@ def _is_disjoint(present: np.ndarray) -> bool:
     shared = answers.T @ answers
     np.fill_diagonal(shared, 0)
     return len(shared) > 1 and not bool(shared.any(0).all())
+
+
+def refuse_two_scales(
+    scores: Mapping[str, np.ndarray],
+    metric: str | None,
+    unit: str | None,
+    source: str | None,
+    *,
+    items: bool = False,
+) -> None:
+    """Raises DataError if one model's scores are fractions and another's are percent.
+
+    Fractions: all scores lie in [0, 1], one strictly between. Percent: all lie in (1, 100]; far
+    above the fractions, if the metric may be any. Scores of 0 are ignored. Only metrics of which
+    higher is better are checked.
+
+    Args:
+      scores: model -> its scores.
+      unit: the unit that the source records; "number" switches the check off.
+      items: the scores are of items: 0 and 1 are fractions, and only well-known fractions count.
+    """
+    known_unit = unit_of(metric)
+    open_ended = _UNBOUNDED.search("_".join(words_of(metric or ""))) or known_unit in LOWER_UNITS
+    if open_ended or unit not in (None, "", *PERCENT) or (items and known_unit != "fraction"):
+        return
+    known = {model: values[values != 0] for model, values in scores.items() if np.any(values)}
+    low = [m for m, x in known.items() if x.max() <= 1 and (items or 0 < x.min() < 1)]
+    high = [m for m, x in known.items() if x.max() > 1]
+    high = [m for m in high if items or (known[m].min() > 1 and known[m].max() <= 100)]
+    if known_unit == "fraction" and not items:  # both within a model, most of them fractions
+        mixed = [m for m, x in known.items() if 0 < np.median(x) < 1 and 10 < x.max() <= 100]
+        low, high = mixed or low, mixed or high
+    middle = {model: float(np.median(of)) for model, of in known.items()}
+    low, high = sorted(low, key=middle.__getitem__), sorted(high, key=middle.__getitem__)
+    least = 0 if known_unit == "fraction" else _APART
+    if low and high and middle[high[-1]] >= least * middle[low[0]]:
+        raise DataError(
+            f"the scores of {low[0]} look like fractions ({known[low[0]].min():g}), those of "
+            f"{high[-1]} like percent ({known[high[-1]].max():g}); expected one scale: multiply "
+            "or divide by 100, or, if they are on one scale, add a column unit with the value "
+            "number",
+            source,
+        )

@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import dataclasses
+import itertools
 import json
 import re
 from collections import Counter
@@ -37,7 +38,8 @@ class Columns:
     rows: Sequence[int] | np.ndarray  # row numbers as an editor counts them; the header is row 1
 
     def __post_init__(self) -> None:
-        if any(printable(name) != name for name in (self.source, *self.values)):
+        whole = "".join([self.source, *self.values])
+        if printable(whole) != whole:
             values = {printable(name): column for name, column in self.values.items()}
             object.__setattr__(self, "values", values)
             object.__setattr__(self, "source", printable(self.source))
@@ -99,15 +101,14 @@ def read(path: str | Path, wanted: Collection[str] = ()) -> Columns:
     if suffix == ".parquet":
         table = _read_parquet(path)
     else:
-        lines = text.table_lines(path)
-        first, second = next(lines, ""), next(lines, None)
-        several = suffix != ".json" or second is not None
-        if suffix in (".jsonl", ".ndjson") or (several and _is_object(first)):
+        header, lines, above = text.table_lines(path)
+        second = next(lines, None) if suffix == ".json" else ""
+        if suffix in (".jsonl", ".ndjson") or (second is not None and _is_object(header)):
             table = _read_json_lines(path, wanted)
         elif suffix == ".json":
-            table = _read_json("\n".join([first, second or "", *lines]), path)
+            table = _read_json("\n".join([header, second or "", *lines]), path)
         else:
-            table = _read_delimited(path, first)
+            table = _read_delimited(path, header, lines, above)
             if len(table.values) == 1:
                 expected = "expected several, with tabs, commas or semicolons between them"
                 raise DataError(f"one column; {expected}", path, 1)
@@ -118,7 +119,7 @@ def read(path: str | Path, wanted: Collection[str] = ()) -> Columns:
 
 def read_header(path: str | Path) -> list[str]:
     """Returns the column names of delimited text."""
-    return _split(next(text.table_lines(path), ""), path)
+    return _split(text.table_lines(path)[0], path)
 
 
 def from_python(table: Any) -> Columns:
@@ -192,33 +193,33 @@ def _flat(
     return dict(cells)
 
 
-def _read_delimited(path: str | Path, header: str) -> Columns:
+def _read_delimited(path: str | Path, header: str, below: Iterator[str], above: int) -> Columns:
+    """Reads delimited text: the header, the lines below it; `above`: the number of those above."""
     delimiter = _delimiter(header)
     names = _split(header, path)
-    told = next(text.iterate_lines(path), "") != header  # the delimiter, to Excel
-    large = Path(path).stat().st_size > _LARGE and not told and len({*names}) == len(names)
+    large = Path(path).stat().st_size > _LARGE and not above and len({*names}) == len(names)
     points = delimiter == ";"  # as spreadsheets write where decimals have a comma
     if found := texts.read_delimited(path, names, delimiter, points) if large else []:
         _refuse_many(size := len(found[0]), path)
         numbers = np.arange(2, size + 2, dtype=np.int32)
         return Columns(str(path), dict(zip(names, found, strict=True)), numbers)
-    lines = (line + "\n" for line in text.table_lines(path))
+    lines = map("{}\n".format, itertools.chain([header], below))
     # strict: an open quote would swallow the rest
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     ends: list[int] = []
     body: list[list[str]] = []
     try:
         names = [name.strip() for name in next(reader)]  # of several lines, if quoted
-        for row in filter(None, reader):
+        for row in itertools.islice(filter(None, reader), _MOST_ROWS + 1):
             if len(row) != len(names):
                 expected = f"expected {counted(len(names), 'field')} as in the header"
-                raise DataError(f"{expected}, found {len(row)}", path, reader.line_num + told)
+                raise DataError(f"{expected}, found {len(row)}", path, reader.line_num + above)
             body.append([re.sub(texts.COMMA, r"\1.\2", cell) for cell in row] if points else row)
-            ends.append(reader.line_num + told)
-            _refuse_many(len(body), path)
+            ends.append(reader.line_num + above)
     except csv.Error as error:
         message = f"not a table of delimited text ({error})"
-        raise DataError(message, path, reader.line_num + told) from None
+        raise DataError(message, path, reader.line_num + above) from None
+    _refuse_many(len(body), path)
     while body and not any(body[-1]):  # spreadsheets add rows and columns without a value
         del body[-1], ends[-1]
     columns = zip(*body, strict=True) if body else ([] for _ in names)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import cells, metrics, normal, scales, texts
+from jaxeval.runs import cells, metrics, normal, texts
 from jaxeval.runs.columns import listed, meant
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.metrics import Direction, Key
@@ -64,7 +64,7 @@ def build(rows: Rows, layout: Layout) -> Scores:
     )
     if rows.whole and scores.higher_is_better:
         by_name = {model: scores.scores_of(model) for model in models}
-        scales.refuse_two(by_name, scores.metric, scores.unit, rows.source)
+        cells.refuse_two_scales(by_name, scores.metric, scores.unit, rows.source)
     return scores
 
 

@@ -131,7 +131,11 @@ class Following:
         self._stack = contextlib.ExitStack()
         self._versions = itertools.count(1)
         self._open()
-        self.poll()
+        try:
+            self.poll()
+        except BaseException:
+            self.close()
+            raise
 
     def _open(self) -> None:
         with contextlib.ExitStack() as stack:

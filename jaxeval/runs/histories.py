@@ -12,7 +12,16 @@ from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics, texts
 from jaxeval.runs.columns import Columns, counted
 from jaxeval.runs.cross_validation import FOLDS, is_of_mlr3
-from jaxeval.runs.layout import AXES, PICKS, Layout, item_roles, may_be_stratum, role, words_of
+from jaxeval.runs.layout import (
+    AXES,
+    PICKS,
+    Layout,
+    is_run,
+    item_roles,
+    may_be_stratum,
+    role,
+    words_of,
+)
 from jaxeval.runs.metrics import higher_is_better
 
 _MOST_RISING = 0.8  # share of neighbouring rows that makes a column of steps a history
@@ -32,15 +41,17 @@ def one_row_a_run(
       score: the column of scores, or the likely one.
     """
     for axis in AXES:
-        name = layout.columns.get(axis, "")
-        asked = argument("column", {axis: name})
+        if axis not in layout.columns:
+            continue
+        name = layout.columns[axis]
         kind = role(name)
         folds = axis == "split" and name == FOLDS and is_of_mlr3(table)
         if kind in ("step", "time") and not folds:
+            asked = argument("column", {axis: name})
             why = f"{asked}: steps and times are not units; {_remedy(table, name, score)}"
             raise DataError(why, table.source)
         if kind == "item" and axis != "dataset" and not may_be_stratum(name):
-            raise DataError(f"{asked}: {_ITEMS}", table.source)
+            raise DataError(f"{argument('column', {axis: name})}: {_ITEMS}", table.source)
     if picks := {role: name for role, name in layout.columns.items() if role in PICKS}:
         rest = {role: name for role, name in layout.columns.items() if role not in PICKS}
         places, note = _pick(table, layout, picks, score, _runs(table, there, layout.models))
@@ -56,7 +67,9 @@ def one_row_a_run(
     for name in (n for n in free if role(n) == "resample"):  # no setting, as bootstrap=True is
         if any(map(str.isdigit, "".join(texts.encode(table[name]).names))):
             items[name] = f"{_RESAMPLES} {argument('column', {'split': name})}"
-    run = _runs(table, there, layout.models) if steps or items else np.zeros(0, int)
+    if not (steps or items):
+        return table, layout, []
+    run = _runs(table, there, layout.models)
     model = texts.encode(table[there["model"]]).codes if "model" in there else 0 * run
     for name, why in items.items():
         if _has_several(run, model, texts.encode(table[name]).codes, may_be_stratum(name)):
@@ -170,8 +183,3 @@ def _pick(
     which = "last" if pick == "last" else "lowest" if lowest else "highest"
     found = counted(len(best), "row")
     return np.sort(best), f"of each run the row with the {which} {name}: {found}"
-
-
-def is_run(name: str) -> bool:
-    """True for the column of the names of runs (Weights & Biases)."""
-    return "".join(words_of(name)) in ("name", "runname", "runid")

@@ -101,6 +101,11 @@ def role(name: str) -> str | None:
     return known or _LAST.get(words[-1] if words else "") or _ROLE_OF.get("".join(core))
 
 
+def is_run(name: str) -> bool:
+    """True for the column of the names of runs (Weights & Biases)."""
+    return "".join(words_of(name)) in ("name", "runname", "runid")
+
+
 def words_of(name: str) -> tuple[str, ...]:
     """Returns the lower-case singular words of a name: cvFolds, cv_fold and "CV fold" are one."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)

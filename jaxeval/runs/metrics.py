@@ -1,5 +1,6 @@
 """Metrics by name: unit, direction, and how they follow from summed counts of items."""
 
+import functools
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -79,6 +80,7 @@ _DIRECTIONS = {  # words of a name -> whether higher is better
 }
 
 
+@functools.lru_cache(1 << 10)
 def unit_of(metric: str | None) -> str:
     """Returns the unit of a well-known metric by its name (test_f1), else "number"."""
     return next((_UNITS[name] for name, _ in _endings(metric) if name in _UNITS), "number")

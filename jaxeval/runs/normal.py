@@ -73,6 +73,7 @@ class Rows:
     # places of rows -> names of counts and [n, C] counts, for predictions
     count: Callable[[np.ndarray], tuple[tuple[str, ...], np.ndarray]] | None = None
     unusable: tuple[Unusable, ...] = ()
+    unread: Sequence[str] = ()  # columns that have no role
     warnings: tuple[str, ...] = ()
 
     def __len__(self) -> int:

@@ -53,8 +53,9 @@ def complete(
         raise _unclear(table, _no_score(scores), {"score": score}, own)
     if not ("model" in there or "score" in there or layout.models):
         _refuse_other_columns(table, score_columns(table, layout), layout.single)
-    otherwise = f"{argument('column', {'ROLE': 'NAME'})} changes that"
-    notes += [f"column {name} is read as the {of}; {otherwise}" for of, name in known.items()]
+    for of, name in known.items():
+        otherwise = f"{argument('column', {'ROLE': 'NAME'})} changes that"
+        notes.append(f"column {name} is read as the {of}; {otherwise}")
     if {"best", "max"} & {*words_of(score)} and "test" in words_of(score):
         notes.append(f"{score}: {_TOO_GOOD}")
     used = {*there.values(), *asked, read, "number", ""}

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import columns, cross_validation, cube, histories, metrics, normal, roles, texts
+from jaxeval.runs import cross_validation, cube, metrics, normal, roles, texts
 from jaxeval.runs.columns import Columns, listed, meant
-from jaxeval.runs.layout import PICKS, ROLES, Layout, role
+from jaxeval.runs.layout import PICKS, ROLES, Layout, is_run, role
 from jaxeval.runs.normal import Rows, Unusable
 from jaxeval.runs.scores import Scores, Status
 from jaxeval.runs.texts import Coded, constant, encode
@@ -19,11 +19,6 @@ _RUNS = ("Name State Created", "Name State Runtime", "name _runtime", "Name stat
 _WHOLE = re.compile(r"(?:^|[-_./ ])(?:seed|run)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
 # of trackers: vit-s16 of another table is a model
 _SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
-
-
-def read(path: str, layout: Layout) -> Scores:
-    """Reads the scores in a file; see `columns.read` for the formats."""
-    return from_table(columns.read(path), layout)
 
 
 def from_table(table: Columns, layout: Layout) -> Scores:
@@ -37,6 +32,7 @@ def from_table(table: Columns, layout: Layout) -> Scores:
         table, exported = _with_models(table, table.texts(name), layout)
     table, layout, notes = roles.complete(table, layout, own, name if exported else None)
     rows = _read_rows(table, layout, "the table says")
+    rows = dataclasses.replace(rows, unread=[n for n in own if n not in table.values])
     del table  # its texts may take a gigabyte
     texts.release_memory()
     found = _build(rows, layout)
@@ -55,7 +51,10 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
 
 
 def _build(rows: Rows, layout: Layout) -> Scores:
-    rows, folds, overlap = cross_validation.find(rows, layout)
+    folds = False
+    overlap = 0.0
+    if "split" in rows.labels:
+        rows, folds, overlap = cross_validation.find(rows, layout)
     if rows.labels:
         _join_runs(rows, layout)
     return dataclasses.replace(cube.build(rows, layout), folds=folds, overlap=overlap)
@@ -80,7 +79,11 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
     asked = layout.higher_is_better
     higher, says, _ = normal.column_direction(values, name, table.source, asked, who)
     metric = coded("metric", name or "")
-    mixed = f"data sets have different metrics ({listed(metric.names)}); a mean mixes them"
+    warnings = []
+    if len(metric.names) > 1:
+        mixed = f"data sets have different metrics ({listed(metric.names)}); a mean mixes them"
+        warnings.append(mixed)
+        metric = coded("none")
     ended = coded("status")
     failed = ended.among(filter(normal.is_failed, ended.names))
     score, unusable = _parse(table, scores, layout, failed)
@@ -92,7 +95,7 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
         table.source,
         model=model,
         dataset=coded("dataset"),
-        metric=metric if len(metric.names) == 1 else coded("none"),
+        metric=metric,
         item=constant("", len(score)),
         run=np.arange(len(score), dtype=np.int32),
         score=score,
@@ -104,7 +107,7 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
         unit=next((str(unit) for unit in values.get("unit", ())), None),
         ended=ended,
         unusable=unusable,
-        warnings=(mixed,) * (len(metric.names) > 1),
+        warnings=tuple(warnings),
     )
 
 
@@ -223,7 +226,7 @@ def _runs_column(table: Columns, layout: Layout) -> str | None:
     """Returns the column of runs' names: a tracker's, or one of names like gru-seed1 alone."""
     if _is_tracked(table):
         return "Name" if "Name" in table.values else "name"
-    for name in filter(histories.is_run, table.values):
+    for name in filter(is_run, table.values):
         asked = name in layout.columns.values() or {*layout.models} & table.values.keys()
         if not asked and all(
             (_parted(run, _WHOLE) or [""])[0] for run in encode(table[name]).names

@@ -31,7 +31,8 @@ def choose_pairs(
       alpha: family-wise level.
       copies: models that are not compared.
     """
-    every, with_failed = list[RunScores](), units.with_failed(scores.higher_is_better)
+    every = list[RunScores]()
+    with_failed = units.with_failed(scores.higher_is_better) if units.failed else units
     for name, models in units.by_data_set.items():
         failed = units.failed.get(name, {})
         for a, b in itertools.combinations(models, 2):

@@ -82,13 +82,14 @@ def compare(
     """
     counts: dict[tuple[str, str], FailureCounts] = {}
     data_sets = [*scores.data_sets]
-    if scores.whole:
+    whole = scores.whole
+    if whole:
         data_sets.sort(key=lambda data: data.name)
     for model, data in itertools.product(scores.models, data_sets):
         if of := data.models.get(model):
             lost = of.status == Status.FAILED
-            failed = lost[0, :, 0] if scores.whole else lost.any((1, 2))
-            others = ~failed & of.finished if scores.whole else ~failed
+            failed = lost[0, :, 0] if whole else lost.any((1, 2))
+            others = ~failed & of.finished if whole else ~failed
             counts[model, data.name] = FailureCounts(int(failed.sum()), int(others.sum()))
     if not any(of.failed for of in counts.values()):
         return None

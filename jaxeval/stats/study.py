@@ -5,26 +5,43 @@ A study is of whole runs (seeds, splits) on data sets, or of items and runs of t
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from jaxeval.errors import DataError
 from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
-from jaxeval.runs.scores import Scores
-from jaxeval.stats import (
-    Rules,
-    comparisons,
-    datasets,
-    failures,
-    power,
-    samples,
-    tasks,
-)
-from jaxeval.stats.boards import Board, make_board
+from jaxeval.runs.scores import DataSetScores, Scores
+from jaxeval.stats import Rules, comparisons, datasets, failures, multiple, power, samples, tasks
+from jaxeval.stats.describe import Summary
+from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.item_comparisons import compare_items
 from jaxeval.stats.pairs import Families, Outcome, Pair, adjust
+from jaxeval.stats.planning import Detectable, detectable
 from jaxeval.stats.power import Primary
 from jaxeval.stats.samples import Copies, Samples, Unit
+
+
+class Row(NamedTuple):
+    """A model's place on a board."""
+
+    model: str
+    mean: Estimate | Summary  # of items, or of whole runs
+    rank: int  # by the mean, 1 is the best; equal means share a rank
+    low: int  # ends of the simultaneous interval of ranks
+    high: int
+    groups: tuple[int, ...]  # numbers of the tie groups: models that were not told apart
+    beaten: bool  # whether another model was shown to be better
+
+
+class Board(NamedTuple):
+    """Models by their mean, best first."""
+
+    data_set: str | None  # None: the mean over data sets; "": a single nameless one
+    metric: str
+    higher_is_better: bool
+    rows: tuple[Row, ...]
+    detectable: Detectable | None  # of items
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -105,7 +122,8 @@ def study(
     rules = rules or Rules()
     if not scores.whole:
         return _of_items(scores, rules)
-    metrics.refuse_points("margin", rules.margin or 0.0, scores.stored_unit)
+    if rules.margin is not None:
+        metrics.refuse_points("margin", rules.margin, scores.stored_unit)
     if control is not None and control not in scores.models:
         raise DataError(f"no control {control!r}; it has {listed(scores.models)}", scores.source)
     return _of_runs(scores, rules, unit, control)
@@ -115,7 +133,9 @@ def _of_runs(scores: Scores, rules: Rules, unit: Unit | None, control: str | Non
     units, copies = samples.samples(scores, unit).without_copies()
     chosen = comparisons.choose_pairs(scores, units, control, rules.alpha, copies)
     pairs, families = comparisons.compare_runs(chosen, rules, scores)
-    across = datasets.across(units, rules, scores.higher_is_better, pairs)
+    across = None
+    if len(units.by_data_set) > 1 or units.unit == "dataset":
+        across = datasets.across(units, rules, scores.higher_is_better, pairs)
     mean = units.mean_over_data_sets() if across is not None and across.one_scale else None
     of_mean = None
     overall: list[Pair] = []
@@ -191,6 +211,34 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
     )
 
 
+def make_board(
+    name: str | None,
+    scores: Scores | DataSetScores,
+    means: Mapping[str, Estimate | Summary],
+    pairs: Sequence[Pair],
+    rules: Rules | None = None,
+) -> Board:
+    """Returns the board of one data set, or of the mean over several.
+
+    Args:
+      scores: holds the metric and its direction.
+      pairs: pairs that are corrected together, some of them on other data sets.
+      rules: for items only, whose detectable differences follow from the tests' errors.
+    """
+    compared = [pair for pair in pairs if pair.data_set == name]
+    better = [pair for pair in compared if pair.better]
+    apart = tuple(pair.names if pair.better > 0 else pair.names[::-1] for pair in better)
+    sign = 1 if scores.higher_is_better else -1
+    beaten = {worse for _, worse in apart}
+    places = multiple.places({m: sign * mean.value for m, mean in means.items()}, apart)
+    rows = tuple(Row(m, means[m], *place, m in beaten) for m, place in places.items())
+    found = None
+    if rules is not None:
+        differences = [pair.difference for pair in compared if pair.difference]
+        found = detectable(differences, rules.alpha / len(pairs))
+    return Board(name, scores.metric, scores.higher_is_better, rows, found)
+
+
 def with_pairs(
     study: Study, pairs: Sequence[Pair], overall: Sequence[Pair], apart: int, in_mean: int
 ) -> Study:
@@ -206,15 +254,15 @@ def with_pairs(
         means = {row.model: row.mean for row in board.rows}
         return make_board(board.data_set, study.scores, means, pairs)
 
-    def primary(pairs: Sequence[Pair], left_out: int) -> Primary:
-        return power.primary([of.scores for of in pairs if of.scores], study.rules, left_out)
-
-    of_mean = primary(overall, in_mean) if overall else None
-    design = dataclasses.replace(design, primary=primary(pairs, apart), overall_primary=of_mean)
-    known = [pair for pair in pairs if pair.scores]
-    tests = [pair.tests for pair in known]
-    tested = [pair.scores for pair in known if pair.scores]
-    design = dataclasses.replace(design, families=adjust(tests, tested, study.rules, apart)[1])
+    tests = [pair.tests for pair in pairs if pair.scores]
+    tested = [pair.scores for pair in pairs if pair.scores]
+    averaged = [pair.scores for pair in overall if pair.scores]
+    design = dataclasses.replace(
+        design,
+        primary=power.primary(tested, study.rules, apart),
+        overall_primary=power.primary(averaged, study.rules, in_mean) if overall else None,
+        families=adjust(tests, tested, study.rules, apart)[1],
+    )
     return dataclasses.replace(
         study,
         pairs=tuple(pairs),

@@ -123,6 +123,8 @@ def test_a_wrong_change_names_where_it_was_made(tmp_path: Path) -> None:
     meant = r"mean training\.optimiser\.hyperparameters\.learning_rate\?"
     with pytest.raises(ConfigError, match=meant):
         studies.read({"name": "a"}, ["learning_rate=0.1"])
+    with pytest.raises(ConfigError, match=r"model\.name: unknown key; model has casing, "):
+        studies.read({"name": "a"}, ["model.name=b"])
     with (
         pytest.raises(ConfigError, match=r"^changes: training\.epochs: input"),
         called_from(parameter),

@@ -24,6 +24,16 @@ def test_corpora_never_change() -> None:
     assert hashlib.sha256(repr(pairs).encode()).hexdigest() == PAIRS
 
 
+def test_a_header_of_the_only_file_is_refused(tmp_path: Path) -> None:
+    """Dies if a class `label` of one text is learned, or asked for in train."""
+    lines = "".join(f"t{k}\t{'xy'[k % 2]}\n" for k in range(40))
+    for header in ("Text\tLabel\n", "text\tsentiment\n"):
+        (tmp_path / "a.tsv").write_text(header + lines)
+        source = SentimentSource(path=str(tmp_path / "a.tsv"))
+        with pytest.raises(DataError, match=r"a\.tsv:1: line 1 looks like a header"):
+            sentiment.build(sentiment.SentimentData(source=source), 4)
+
+
 @pytest.mark.parametrize("task", ["sentiment", "pairs"])
 def test_a_label_that_is_a_text_is_refused_shortly(task: str, tmp_path: Path) -> None:
     """Dies if texts are taken for labels, or all of them are printed."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jaxeval.data import conll, labelled_text, vectors
+from jaxeval.data import conll, labelled_text, tagging, vectors
 from jaxeval.errors import DataError
 from tests.data.test_conll import EVENTS, SENTENCE
 from tests.data.test_labelled_text import BLOCKS, BOMB, OLD
@@ -21,6 +21,14 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "conllu": conll.read_conllu,
     "entities": functools.partial(conll.read_conllu, tag="entity"),
     "tempeval3": conll.read_tempeval3,
+    "text": lambda file: tagging.read_untagged(tagging.SentenceSource(), file),
+    "tagged text": lambda file: tagging.read(
+        tagging.TaggingData(
+            source=tagging.SentenceSource(
+                path=str(file.parent), train=file.name, dev=file.name, test=file.name
+            )
+        )
+    ),
     "vectors": vectors.read,
     "red": functools.partial(vectors.read, words={"red"}),
 }
@@ -98,6 +106,8 @@ CASES = {
         ('<?xml version="1.0" ?>\n<TimeML>\n', ":2: expected 3 columns"),
         ("\n<TimeML>\n", ":2: word and tag are both column 0 of 1"),
     ],
+    "text": [("a\n" * 501, "f:1: the file is one sentence of 501 words; .*a blank line after")],
+    "tagged text": [("a O\n" * 501, "f:1: the file is one sentence of 501 words")],
     "vectors": [
         ("a 1 2\nb 3\n", ":2: expected a word and 2 numbers, found 1"),
         ("a 1 2\nb 3 4 5\n", ":2: expected a word and 2 numbers, found 3"),

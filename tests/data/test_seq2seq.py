@@ -109,8 +109,8 @@ def test_every_pair_is_in_one_bucket_of_its_part(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("ab\tba", "expected a column 3 (features), found 2, split at tabs"),
-        ("ab\t\tV", "column 2 (target) is empty"),
+        ("ab\tba", "expected a column 3 (data.features_column), found 2, split at tabs"),
+        ("ab\t\tV", "column 2 (data.target_column) is empty"),
         ("ab\tba\tV; ;PL", "an empty feature in 'V; ;PL'"),
         ("abcd\tba\tV", "a source of 5 symbols; data.max_length allows 4"),
         ("ab\tabcde\tV", "a target of 5 symbols; data.max_length allows 4"),

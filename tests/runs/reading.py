@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval.runs import tables
+from jaxeval import sources
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.scores import Scores
 
@@ -19,7 +19,7 @@ def written(folder: Path, content: str | bytes, name: str = "t.csv") -> str:
 
 def read(folder: Path, content: str | bytes, name: str = "t.csv", **layout: Any) -> Scores:
     """The scores in a file."""
-    return tables.read(written(folder, content, name), Layout(**layout))
+    return sources.read(written(folder, content, name), Layout(**layout))
 
 
 def by_model(scores: Scores) -> dict[str, list[float]]:

@@ -12,7 +12,7 @@ import pytest
 
 from jaxeval import sources
 from jaxeval.errors import DataError
-from jaxeval.runs import columns, tables
+from jaxeval.runs import columns
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.scores import Status
 from tests.runs.reading import by_model, read
@@ -104,14 +104,14 @@ def test_parquet_is_read(tmp_path: Path) -> None:
     parquet.write_table(pyarrow.table(columns), path)
     of_pandas = {"A": [0.5, 0.6], "B": [0.7, 0.9], "__index_level_0__": [3, 7]}
     parquet.write_table(pyarrow.table(of_pandas), tmp_path / "wide.parquet")
-    wide = tables.read(str(tmp_path / "wide.parquet"), Layout())
+    wide = sources.read(str(tmp_path / "wide.parquet"), Layout())
     assert by_model(wide) == {"A": [0.5, 0.6], "B": [0.7, 0.9]}
     of_data_sets = {**of_pandas, "__index_level_0__": ["wine", "iris"]}
     parquet.write_table(pyarrow.table(of_data_sets), tmp_path / "sets.parquet")
     with pytest.raises(DataError, match="column 'unnamed' looks like text"):
-        tables.read(str(tmp_path / "sets.parquet"), Layout())
+        sources.read(str(tmp_path / "sets.parquet"), Layout())
     named = {"model": "arch", "score": "f1"}
-    table = tables.read(str(path), Layout(columns=named, missing="drop"))
+    table = sources.read(str(path), Layout(columns=named, missing="drop"))
     assert by_model(table) == {"A": [0.5], "B": [0.7]}
     assert (table.unusable[0].row, table.unusable[0].what) == (2, "missing")
 
@@ -233,6 +233,7 @@ def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:
         ("a.csv", "model,kinds\nA,x\n", "no column score; the columns are model, kinds: --column"),
         ("a.csv", "a,score\nx,1\n", "column score holds the scores, but there is no column model"),
         ("a.csv", TIDY + "A,1,0.4\n", "rows 2 and 6 are both model A, seed 1"),
+        ("a.csv", "model,seed,cased,f1\nA,1,y,.5\nA,1,n,.6\n", "are both model A.*read: cased$"),
         ("a.csv", TIDY + "B ,9,0.4\n", "models 'B' and 'B ' differ only in blanks"),
         ("a.csv", "model,score\nA,1,3\n", "expected 2 fields"),
         ("a.csv", "model score\nA 1\n", "one column; expected several, with tabs, commas or"),

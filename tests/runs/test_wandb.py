@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from jaxeval import sources
 from jaxeval.errors import DataError
-from jaxeval.runs import tables
 from jaxeval.runs.layout import Layout
 from tests.runs.reading import by_model, labels, read
 
@@ -30,7 +30,7 @@ def _runs_table(folder: Path, names: Sequence[str], config: Sequence[str]) -> st
 def test_runs_belong_to_the_models_that_are_named(tmp_path: Path) -> None:
     """Dies if names that tell no seeds cannot be grouped, or other runs are read or refused."""
     runs = ["lstm_big x", "lstm y", "lstm z", "cnn q", "lstm2 p"]
-    listing = tables.read(_runs_table(tmp_path, runs, []), Layout(models=["lstm", "lstm_big"]))
+    listing = sources.read(_runs_table(tmp_path, runs, []), Layout(models=["lstm", "lstm_big"]))
     assert by_model(listing) == {"lstm": [0.51], "lstm_big": [0.5]}
     assert "not read: runs of other models (cnn q, lstm2 p)" in listing.warnings
 
@@ -38,7 +38,7 @@ def test_runs_belong_to_the_models_that_are_named(tmp_path: Path) -> None:
 def test_names_that_do_not_say_it_are_refused(tmp_path: Path) -> None:
     """Dies if a guess is made of the names of runs."""
     with pytest.raises(DataError, match="that say neither model nor seed"):
-        tables.read(_runs_table(tmp_path, ["playful-sun-17", "true-pond-16"], []), Layout())
+        sources.read(_runs_table(tmp_path, ["playful-sun-17", "true-pond-16"], []), Layout())
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_table_of_runs_is_read_with_its_states(
     tmp_path: Path, names: list[str], config: list[str], seeds: list[str]
 ) -> None:
     """Dies if the names of runs are models, a crashed run is an error, or vanishes."""
-    table = tables.read(_runs_table(tmp_path, names, config), Layout())
+    table = sources.read(_runs_table(tmp_path, names, config), Layout())
     assert table.models == ("lstm", "cnn") and table.metric == "val/acc"
     assert (
         by_model(table) == {"lstm": [0.5], "cnn": [0.51, 0.53]} and labels(table, "seed") == seeds

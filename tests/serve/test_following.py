@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import shutil
 import sqlite3
 import threading
@@ -147,9 +148,11 @@ def test_a_folder_that_is_made_anew(tmp_path: Path, request: pytest.FixtureReque
     with sqlite3.connect(folder / "runs.sqlite") as database:
         database.execute("UPDATE scores SET epoch = 'two' WHERE epoch = 2")
     database.close()
-    with pytest.raises(RunError, match="sqlite: cannot be read"):
-        following.Following(folder)
     followed.close()
+    opened = os.listdir("/proc/self/fd")
+    with pytest.raises(RunError, match="sqlite: cannot be read") as failed:
+        following.Following(folder)
+    assert failed.tb and len(os.listdir("/proc/self/fd")) == len(opened)
     with pytest.raises(RunError, match="sqlite: cannot be read"):
         followed.scores(f"{0:016x}", (1, 0, 0, "{}"), 0)
 

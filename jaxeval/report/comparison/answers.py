@@ -10,12 +10,11 @@ from jaxeval.report.comparison import claims, words
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.normal import is_failed
 from jaxeval.stats import describe, on
-from jaxeval.stats.boards import Board
 from jaxeval.stats.failures import Failures, failed_runs
 from jaxeval.stats.pairs import FEW_DATA_SETS, Pair
 from jaxeval.stats.power import Primary
 from jaxeval.stats.samples import FEWEST, Copies
-from jaxeval.stats.study import RunDesign, Study, decision
+from jaxeval.stats.study import Board, RunDesign, Study, decision
 
 # how sentences start that do not start with a name
 _OPENINGS = (
@@ -72,8 +71,9 @@ def _verdicts(study: Study, scale: ScoreFormat) -> list[str]:
 
 def _doubtful(study: Study, design: RunDesign, scale: ScoreFormat) -> Iterator[str]:
     """Names scores that are missing or like those of failed runs, and models that have one run."""
-    failed = {row for rows in failed_runs(study.scores).values() for row in rows}
-    if lost := [one for one in study.scores.unusable if one.row not in failed]:
+    failed = failed_runs(study.scores) if study.scores.unusable else {}
+    rows = {row for rows in failed.values() for row in rows}
+    if lost := [one for one in study.scores.unusable if one.row not in rows]:
         how = study.scores.missing
         advice = "" if how == "zero" else "; if runs failed, say so in a column status"
         yield f"{text.unusable(lost, how)}{advice}."
@@ -96,11 +96,11 @@ def _doubtful(study: Study, design: RunDesign, scale: ScoreFormat) -> Iterator[s
             has = f"{has.removesuffix(' each')} per {study.noun}"
         named = text.few([f"{model} ({text.few(of)})" for model, of in others.items()])
         yield f"{named} {has}; a test needs {FEWEST}."
-    rows = study.boards[0].rows
-    constant = len(study.boards) == 1 and sum(of.count > 1 for of in design.copies) == len(rows)
-    if constant and rows[1].rank > 1:
-        best = "best" if rows[2:] else "better"
-        yield f"If these models are deterministic, {rows[0].model} is {best}."
+    board = study.boards[0].rows
+    constant = len(study.boards) == 1 and sum(of.count > 1 for of in design.copies) == len(board)
+    if constant and board[1].rank > 1:
+        best = "best" if board[2:] else "better"
+        yield f"If these models are deterministic, {board[0].model} is {best}."
 
 
 def _beside_runs(study: Study, design: RunDesign, one: Copies, scale: ScoreFormat) -> str:

@@ -8,12 +8,11 @@ from jaxeval.report.comparison import words
 from jaxeval.report.comparison.words import CHANCE, TESTS
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import Rules, describe, on
-from jaxeval.stats.boards import Board
 from jaxeval.stats.datasets import Across, Ranking
 from jaxeval.stats.pairs import FEW_DATA_SETS, Pair, RunScores
 from jaxeval.stats.planning import POWER
 from jaxeval.stats.single_models import SinglePair
-from jaxeval.stats.study import Study
+from jaxeval.stats.study import Board, Study
 
 _NO_CONCLUSION = f"no conclusion can be drawn: at least {FEW_DATA_SETS} are needed"
 _KNOWN_BEST = " for the best-known pair"

@@ -8,11 +8,10 @@ import numpy as np
 from jaxeval.report import Figure, plots, text
 from jaxeval.report.comparison import tables, words
 from jaxeval.report.plots import literal
-from jaxeval.stats.boards import Board
 from jaxeval.stats.datasets import Ranking
 from jaxeval.stats.pairs import FEW_DATA_SETS
 from jaxeval.stats.samples import Samples
-from jaxeval.stats.study import Study
+from jaxeval.stats.study import Board, Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

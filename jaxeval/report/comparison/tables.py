@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from jaxeval.report import Bold, Table, scores, text
 from jaxeval.report.comparison import answers, words
 from jaxeval.report.comparison.words import CHANCE, TESTS
-from jaxeval.stats.boards import Board, Row
 from jaxeval.stats.datasets import Across
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.study import ItemDesign, Study
+from jaxeval.stats.study import Board, ItemDesign, Row, Study
 
 _NUMBERS = ("min", "q1", "median", "q3", "max", "mean")
 _MOST_PAIRS, _FEW_PAIRS = 12, 6  # in a table; beside which a paper has models in full
