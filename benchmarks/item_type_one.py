@@ -92,7 +92,7 @@ def _read(path: Path) -> dict[str, Models]:
     """Data set -> model -> [I, R]."""
     return {
         data.name: {model: Answers(of.scores[..., 0]) for model, of in data.models.items()}
-        for data in predictions.read(path).items.data_sets
+        for data in predictions.read(path)[1].data_sets
     }
 
 

@@ -134,8 +134,8 @@ def scores(
     and column.
 
     Args:
-      given: sequences of scores, or one dict of them by name; `Runs`; or one table (path,
-        records, data frame, `Scores`) and names of its models.
+      given: sequences of scores; `Runs`; or one dict of sequences by name or one table (path,
+        records, data frame, `Scores`), and names of its models.
       paired: the k-th scores of all sequences belong together.
     """
     runs = [x for x in given if isinstance(x, Runs)]
@@ -213,10 +213,11 @@ def _redirect(read: Scores, asked: bool | None) -> Scores:
 
 def _from_sequences(given: Sequence[Any], paired: bool, layout: Layout) -> Scores:
     """Returns scores by name, else A, B ...; paired ones are of splits 1, 2 ..."""
-    if any(isinstance(x, str | Runs | Scores) for x in given):
+    first, *models = given or [None]
+    named = isinstance(first, Mapping) and all(isinstance(name, str) for name in models)
+    if not named and any(isinstance(x, str | Runs | Scores) for x in given):
         raise ConfigError("compare: expected sequences of scores, runs, or a table first")
-    named = given[0] if len(given) == 1 and isinstance(given[0], Mapping) else None
-    by_name = named or dict(zip(string.ascii_uppercase, given, strict=False))
+    by_name = (named and first) or dict(zip(string.ascii_uppercase, given, strict=False))
     scores: dict[str, np.ndarray] = {}
     for name, values in ((str(name), values) for name, values in by_name.items()):
         try:
@@ -241,4 +242,5 @@ def _from_sequences(given: Sequence[Any], paired: bool, layout: Layout) -> Score
         **({"split": [k for size in sizes for k in range(1, size + 1)]} if paired else {}),
     }
     table = Columns("scores", columns, range(1, sum(sizes) + 1))
-    return tables.from_columns(table, Layout(higher_is_better=layout.higher_is_better))
+    chosen = Layout(models=models if named else (), higher_is_better=layout.higher_is_better)
+    return tables.from_columns(table, chosen)

@@ -210,3 +210,13 @@ def test_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [" ".join(line.split("\t")) for line in first.splitlines()] == [
         line.replace("COMMA", ",") for line in expected
     ]
+
+
+@pytest.mark.parametrize("name", ["item_type_one", "released_predictions"])
+def test_tables_of_items(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a script cannot read the items of its table."""
+    monkeypatch.syspath_prepend(FOLDER)
+    rows = [f"{m},{run},{i},a,{'ab'[run * i % 2]}" for m in "xy" for run in (0, 1) for i in (0, 1)]
+    (tmp_path / "items.csv").write_text("\n".join(["model,seed,item,gold,predicted", *rows]))
+    ((_, models),) = importlib.import_module(name)._read(tmp_path / "items.csv").items()
+    assert sorted(models) == ["x", "y"]

@@ -85,8 +85,16 @@ def test_named_seeds_count_in_their_order() -> None:
     late = [row for row in rows if (row["model"], row["seed"]) != ("new", 42)]
     found = jaxeval.settle_table(late, "old", "new", score="f1", seeds=seeds)
     assert found.looks == 1 and "seed 42 of new has no score" in found.notes[-1]
+    found = jaxeval.settle_table(rows, "old", "new", score="f1", seeds=[42, 7, 9])
+    assert found.looks == 2 and "seed 9 of old and new has no score" in found.notes[-1]
     with pytest.raises(jaxeval.JaxevalError, match="no column of seeds"):
         jaxeval.settle_table({"a": [1, 2], "b": [1, 2]}, seeds=[1, 2])
+
+
+def test_a_dict_has_its_models_by_name() -> None:
+    """Dies if names choose no models of a dict of scores, or the first is not the base."""
+    found = jaxeval.settle_table({"x": [0], "new": [2, 3], "old": [1, 1]}, "old", "new")
+    assert {name: [*of] for name, of in found.scores.items()} == {"old": [1, 1], "new": [2, 3]}
 
 
 def test_seeds_that_are_not_consecutive_are_not_waited_for(tmp_path: Path) -> None:

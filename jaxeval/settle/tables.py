@@ -226,7 +226,7 @@ def _gap(
     """Says which score is missing, if later ones are there and do not count."""
     each = [{**state.scores[m], **state.lost.get(m, {})} for m in state.models]
     following = rule.looks(state) + 1
-    last = max(map(max, filter(None, each)), default=0)
+    last = max(map(max, filter(None, each)), default=0) if growing else len(order)
     if not order or rule.stopped(state) or following > min(rule.most, last):
         return []
     lacking = [m for m, of in zip(state.models, each, strict=True) if following not in of]
