@@ -68,6 +68,9 @@ def test_columns_that_nothing_reads_are_named(
     for words, unread in (((), "model, rate ("), (("--hyperparameters", "rate"), "model (")):
         assert _main(str(path), "--resamples", "9", *words) == 0
         assert said + unread in " ".join(capsys.readouterr().out.split())
+    (tmp_path / "space").write_text(SPACE)
+    assert _main(str(path), "--resamples", "9", "--space", str(tmp_path / "space")) == 0
+    assert "ab: no column of the space's scheduler, factor: not" in capsys.readouterr().out
 
 
 def test_two_sweeps_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -130,6 +130,8 @@ def _read_table(location: str, request: Request) -> Sweep:
     if unusable:
         first = f"the first in row {unusable[0].row}, column {column} ({unusable[0].what})"
         notes.append(f"{_unusable(len(unusable), request.missing)}, {first}")
+    if not request.chosen and (lacking := [name for name in drawn if name not in cut.values]):
+        notes.append(f"no column of the space's {columns.listed(lacking)}: not analysed")
     others = [n for n, of in cut.values.items() if n not in {column, *values} and len({*of}) > 1]
     if unread := [name for name in others if not values or layout.role(name) == "model"]:
         notes.append(
