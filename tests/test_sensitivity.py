@@ -115,8 +115,10 @@ def test_groups(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
 def test_a_recorded_sweep_needs_no_flags(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if orders, conditions or scores differ from those that its space gives."""
     folder = fabricated.fill(tmp_path, ("transformer",))
-    (tree,) = _json(capsys, str(folder), *OURS)["sweeps"]
     rows = runs.load(folder)
+    begun = [test_store.result(1, hparams=rows[0].hparams)]  # with another config, and left
+    test_store.write(folder, "begun", begun, config=rows[0].config)
+    (tree,) = _json(capsys, str(folder), *OURS)["sweeps"]
     drawn = [json.loads(row.hparams) for row in rows]
     of = fabricated.SPACES["transformer"]
     columns = {p.name: [run.get(p.name, "") for run in drawn] for p in of.parameters}

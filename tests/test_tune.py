@@ -140,6 +140,7 @@ def test_a_dry_run_shows_the_first_command_lines(
 
 WRONG: list[tuple[list[str], str]] = [
     (["--method", "sobol"], "holds a search with method random, not sobol"),
+    (["--space", "other.toml"], r"another space .rate: .*0.0001, 1.0.}, not .*0.001, 1.0.}."),
     (["--json-field", "f1"], "holds a search with json_field None, not f1"),
     (["--halving", "3"], "--halving, --steps: expected both or neither"),
     (["--state", "train.py"], "not the state of a search"),
@@ -154,6 +155,7 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
     words = tune_command.words(tmp_path, "--trials", "4", "--retrain", "0")
     assert tune(words) == 0
     before = Path("tuning.json").read_text()
+    Path("other.toml").write_text(Path("space.toml").read_text().replace("1e-4", "1e-3"))
     for more, message in WRONG:
         with pytest.raises(JaxevalError, match=message):
             tune([*words, *more])
@@ -243,3 +245,27 @@ def test_what_reports_is_stopped_early(tmp_path: Path) -> None:
         assert stopped and not tuned.failures and tuned.evaluations[0].scores == (0.0,)
         assert evaluate is not loss or sorted(stopped) == sorted(s for s in steps if s < 9)
         assert "stopped early by halving, and cannot be taken" in str(tuned.document().notes)
+    script.write_text(script.read_text().removesuffix("print(loss)\n"))  # the last step counts
+    more = {"trials": 1, "halving": 3, "steps": 9, "lower_is_better": True}
+    tuned = jaxeval.tune_command(
+        evaluate, space=RATE, enqueue=["rate=0.01"], state=None, quiet=True, **more
+    )
+    assert tuned.evaluations[0].scores == (pytest.approx(1 / 9),)
+
+
+def test_halving_with_one_hyperparameter(tmp_path: Path) -> None:
+    """Dies if proposals stay in a corner of the space, or what was stopped must have a score."""
+
+    def score(values: Any, report: Callable[[int, float], bool]) -> float | None:
+        for step in range(1, 10):
+            last = (1 - abs(values["x"] - 0.3)) * (1 - 0.5**step)
+            if report(step, last):
+                return None
+        return last
+
+    tuned = jaxeval.tune_command(
+        score, space={"x": {"uniform": (0, 1)}}, trials=16, halving=3, steps=9, state=None,
+        quiet=True,
+    )  # fmt: skip
+    assert tuned.values["x"] == pytest.approx(0.3, abs=0.01)
+    assert sum(e.values["x"] < 0.01 for e in tuned.evaluations) < 4

@@ -78,7 +78,7 @@ def run(
             done, _ = futures.wait(running, return_when=futures.FIRST_COMPLETED)
             ended = {running.pop(future): future for future in done}
             for job in sorted(ended):
-                result = _result(job, ended[job])
+                result = _result(job, ended[job], proposer.over(job))
                 failures[job] += isinstance(result, str)
                 if again := isinstance(result, str) and failures[job] <= retries:
                     waiting.appendleft(job)
@@ -88,12 +88,15 @@ def run(
             waiting = deque(job for job in waiting if not proposer.over(job))
 
 
-def _result(job: Job, future: futures.Future) -> float | str:
+def _result(job: Job, future: futures.Future, over: bool) -> float | str:
+    """Returns the score or why there is none; what is over, as by halving, need not have one."""
     try:
         result = future.result()
     except EvaluationFailed as error:
         return str(error)
     score = as_number(result)
+    if score is None and over:
+        return "stopped early"
     if score is None:
         whose = f"setting {job[0]}" if isinstance(job[0], int) else job[0]
         raise DataError(f"{whose}: expected a score as a number, got {result!r:.60}")

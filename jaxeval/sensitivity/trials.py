@@ -83,10 +83,15 @@ def read(locations: Sequence[str], request: Request) -> list[Sweep]:
     for name in request.chosen:
         if name not in known:
             raise ConfigError(f"{name}: no such hyperparameter; there are {', '.join(known)}")
+    sweeps = _distinct(sweeps)
+    kept = [sweep for sweep in sweeps if len(sweep.scores) >= analysis.LEAST]
     for sweep in (sweep for sweep in sweeps if len(sweep.scores) < analysis.LEAST):
-        least = f"expected at least {analysis.LEAST} scores, found {len(sweep.scores)}"
-        raise DataError(f"{sweep.name}: {least}", sweep.details[-1])
-    return _distinct(sweeps)
+        found = f"expected at least {analysis.LEAST} scores, found {len(sweep.scores)}"
+        if sweep.space is None or not kept:  # else one of a folder that was begun and left
+            raise DataError(f"{sweep.name}: {found}", sweep.details[-1])
+        note = f"{sweep.name} is left out: {found}"
+        kept[0] = dataclasses.replace(kept[0], notes=[*kept[0].notes, note])
+    return kept
 
 
 def _distinct(sweeps: Sequence[Sweep]) -> list[Sweep]:

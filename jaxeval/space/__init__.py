@@ -143,7 +143,7 @@ def _parameter(name: str, table: Any, where: str) -> Parameter:
     if not isinstance(when, Mapping) or ("when" in table and not when):
         raise ConfigError(f"{path}.when: expected {{ NAME = [values] }}, got {when!r}")
     for other, values in when.items():
-        if not isinstance(values, list) or not values:
+        if not isinstance(values, list | tuple) or not values:
             raise ConfigError(f"{path}.when.{other}: expected a list of values, got {values!r}")
     conditions = tuple((other, tuple(values)) for other, values in when.items())
     return Parameter(name, distributions.parse(table, path), key, conditions)

@@ -150,7 +150,7 @@ def _refuse(path: str, expected: str, found: object) -> NoReturn:
 def _ends(ends: Any, kind: str, path: str) -> tuple[Any, Any]:
     """Returns the ends of a range as floats or whole numbers; whole ones may be equal."""
     whole, log = kind.endswith("integer"), kind.startswith("log")
-    if not isinstance(ends, list) or len(ends) != 2:
+    if not isinstance(ends, list | tuple) or len(ends) != 2:
         _refuse(path, "[low, high]", ends)
     if not all(map(_is_whole if whole else _is_number, ends)):
         _refuse(path, f"two {'whole numbers below 2^53' if whole else 'finite numbers'}", ends)
@@ -164,7 +164,7 @@ def _ends(ends: Any, kind: str, path: str) -> tuple[Any, Any]:
 
 def _choices(values: Any, ordered: object, where: str) -> Choices:
     path = f"{where}.choices"
-    if not isinstance(values, list) or not 0 < len(values) <= _MOST_CHOICES:
+    if not isinstance(values, list | tuple) or not 0 < len(values) <= _MOST_CHOICES:
         _refuse(path, f"a list of values, at most {_MOST_CHOICES}", values)
     numbers = all(map(_is_number, values))
     if not numbers and not any(all(isinstance(v, kind) for v in values) for kind in (str, bool)):

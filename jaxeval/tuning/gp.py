@@ -30,6 +30,7 @@ _LEAST_ENDED = 4  # results that the model needs: with fewer it proposes corners
 # most settings that hyperparameters are fitted to, and that the posterior is conditioned on
 _FITTED, _CONDITIONED = 120, 400
 _NEAR = 8  # best settings: their surroundings are searched, and improvement is over draws of them
+_LEAST_BEFORE = 3  # settings that have had the budget of the next one
 _DRAWS = 64
 _DRAWN, _SEARCH = range(2)  # streams of random numbers
 _LOG_2PI = math.log(2 * math.pi)
@@ -171,14 +172,14 @@ def fit(space: Space, known: History) -> Fitted:
             rows = np.column_stack([features, budgets])
         data = Data(rows, fitted_to.values, fitted_to.variances, fitted_to.shares)
         model = _model(space, data)
-        # the largest budget that more settings have had than there are hyperparameters (as in
-        # BOHB, Falkner et al. 2018, algorithm 2, without its two further settings): beyond it
-        # expected improvement is largest in the corners of the space, where nothing is known
+        # the largest budget that more than three settings have had, and more than there are
+        # hyperparameters (BOHB, Falkner et al. 2018, algorithm 2, asks for two further ones):
+        # beyond it expected improvement is largest in the corners, where nothing is known
         furthest = {evaluation.number: evaluation.budget for evaluation in scored}
         for number, _, at in rungs:
             furthest[number] = max(at, furthest.get(number, 0.0))
         ordered = sorted(furthest.values(), reverse=True)
-        budget = ordered[min(len(space.parameters), len(ordered) - 1)]
+        budget = ordered[min(max(_LEAST_BEFORE, len(space.parameters)), len(ordered) - 1)]
     count = len(scored)
     success, ended = None, known.ended
     if any(evaluation.failure for evaluation in ended):

@@ -122,6 +122,8 @@ def test_round_trip(whole: space.Space) -> None:
     tree = json.loads(json.dumps(space.to_dict(whole)))
     assert space.from_dict(tree) == whole and space.to_dict(space.from_dict(tree)) == tree
     assert tree["fine"]["when"]["heads"] == [2, 8]  # as the choices are written, not 2.0
+    in_tuples = {"a": {"choices": ("x", "y")}, "b": {"uniform": (0, 1), "when": {"a": ("x",)}}}
+    assert space.from_dict(in_tuples) == space.from_dict(json.loads(json.dumps(in_tuples)))
     assert tree["fine"]["ordered"] and "ordered" not in tree["heads"]
     reordered = json.loads(json.dumps(tree, sort_keys=True))
     assert space.draw(space.from_dict(reordered), 1, 3) == space.draw(whole, 1, 3)
