@@ -52,9 +52,8 @@ class Number(NamedTuple):
         if self.above and self.below:
             return f"between {self.low:g} and {self.high:g}"
         low = f"{'above' if self.above else 'from'} {self.low:g}"
-        if math.isinf(self.high):
-            return low
-        return f"{low} and below {self.high:g}" if self.below else f"{low} to {self.high:.10g}"
+        high = f" and below {self.high:g}" if self.below else f" to {self.high:.10g}"
+        return low + high * math.isfinite(self.high)
 
 
 class Numbers(NamedTuple):
@@ -128,12 +127,13 @@ class Parameter(NamedTuple):
             # a file's name may hold a comma
             each = ([word] if os.path.exists(word) else word.split(",") for word in given)
             return [part for of_word in each for part in of_word if part] or self.default
-        pairs = {word: word.partition("=")[::2] for word in given}
-        for word, pair in pairs.items():
-            if not all(pair):
-                expected = f"expected {PAIRS[self.name]}, got {word!r}"
-                raise ConfigError(f"{errors.argument(self.name)}: {expected}")
-        return dict(pairs.values()) or self.default
+        pairs: dict[str, str] = {}
+        for word in given:
+            name, _, value = word.partition("=")
+            if not (name and value) or pairs.setdefault(name, value) != value:
+                form = PAIRS[self.name] + ", each once" * (name in pairs)
+                raise ConfigError(f"{errors.argument(self.name)}: expected {form}, got {word!r}")
+        return pairs or self.default
 
     def check(self, value: Any) -> object:
         """Returns the value as the verb takes it; ValueError says what was expected."""
@@ -201,8 +201,8 @@ def _checked(parameter: Parameter, value: object) -> object:
     except ValueError as expected:
         if isinstance(expected, ConfigError):
             raise
-        name = errors.argument(parameter.name)
         got = " ".join(f"{value!r:.60}".split())
+        name = errors.argument(parameter.name)
         raise ConfigError(f"{name}: expected {expected}, got {got}") from None
 
 

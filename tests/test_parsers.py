@@ -207,6 +207,7 @@ def test_results_are_printed_and_saved(tmp_path: Path, capsys: pytest.CaptureFix
     [
         (["--method", "grid"], "--method: expected gp or random, got 'grid'"),
         (["--column", "m"], "--column: expected ROLE=NAME, got 'm'"),
+        (["--column", "a=1", "--column", "a=2"], "ROLE=NAME, each once, got 'a=2'"),
         (["--save", "x.docx"], r"--save x.docx: expected .json, .html, .md, .tex, or a folder"),
         (["--save", ""], "--save: expected a path, got an empty text"),
         (["--json", ""], "--json: expected a path, or - for stdout, got an empty text"),
