@@ -56,7 +56,7 @@ _HELP = {  # parameter -> its help, where a verb's docstring has none
     "budget": "maximum number of evaluations.",
     "method": "what proposes settings: a Gaussian process, Sobol points or random draws.",
     "trials": "number of settings to try.",
-    "enqueue": "setting to evaluate first, as 'NAME=VALUE NAME=VALUE'; repeatable.",
+    "enqueue": "setting to evaluate first, with all its values; repeatable.",
     "correction": (
         "correction for many candidates in one ledger. none: alpha holds for each candidate by "
         "itself. e-lond: of those called better, an expected share of at most alpha is wrong. "

@@ -111,6 +111,7 @@ def _add(parser: argparse.ArgumentParser, parameter: Parameter, about: str) -> N
     else:
         # not {a,b}: a choice may hold a comma
         form = parameters.PAIRS[name] if kind is dict else _METAVARS.get(kind, name.upper())
+        form = "'NAME=VALUE ...'" if name == "enqueue" else form
         form = "PATH" if os.PathLike in parameter.classes else form
         choices = "|".join(parameter.choices) or form
         options |= {"metavar": choices} | ({"action": "append"} if several else {})

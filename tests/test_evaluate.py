@@ -40,7 +40,12 @@ def test_texts_are_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture) -> N
     assert json.loads(capsys.readouterr().out) == rows
     with pytest.raises(DataError, match="no such file"):
         evaluate([*words, "--input", str(tmp_path / "none.tsv")])
-    learned = (data / "train.tsv").read_text().partition("\n")[0]
+    text = (data / "train.tsv").read_text()
+    (data / "train.tsv").write_text(f"{text}new\t{text.split()[-1]}\n")
+    with pytest.raises(RunError, match="has its config: have data or word vectors changed since"):
+        evaluate(words)
+    (data / "train.tsv").write_text(text)
+    learned = text.partition("\n")[0]
     (tmp_path / "learned.tsv").write_text(f"{learned}\n")
     evaluate([*words, "--input", str(tmp_path / "learned.tsv")])
     assert "warning: 100 % of the texts of test also occur in train" in capsys.readouterr().err

@@ -63,12 +63,11 @@ def choose(
     """
     if not folder.is_dir():
         raise RunError(f"{folder}: no such folder; expected one that `train --out` has written")
-    models = []
-    for path in sorted((folder / "models").glob("*/seed*.npz")):
-        described = path.with_suffix(".json")
-        about = kind.checked(recording.Description, _read_json(described), described)
-        if members is None or (about.experiment, about.split, about.seed) in members:
-            models.append(ModelFile(path, about))
+    models = [
+        of
+        for of in _described(folder)
+        if members is None or (of.about.experiment, of.about.split, of.about.seed) in members
+    ]
     if not models:
         whose = "" if members is None else " of these runs"
         raise RunError(f"{folder}: no saved model{whose}; train with training.save_models=true")
@@ -86,6 +85,15 @@ def choose(
         asked = argument("seed", seed)
         raise RunError(f"{asked}: no saved model of experiment {chosen_ids[0]}; seeds: {seeds}")
     return sorted(chosen, key=lambda each: each.rank)
+
+
+def _described(folder: Path) -> list[ModelFile]:
+    """Returns all saved models of a runs folder; raises DataError of a description."""
+    models = []
+    for path in sorted((folder / "models").glob("*/seed*.npz")):
+        file = path.with_suffix(".json")
+        models.append(ModelFile(path, kind.checked(recording.Description, _read_json(file), file)))
+    return models
 
 
 def predictions(models: Sequence[ModelFile], file: Path, options: Options) -> list[str]:
@@ -166,11 +174,16 @@ def load(cohort: Cohort, folder: Path) -> Models:
     pairs = zip(cohort.entries, paths, strict=True)
     missing = [(e.trial.split, e.trial.seed) for e, path in pairs if not path.is_file()]
     if missing:
-        raise RunError(
-            f"{folder}: no saved model of experiment {cohort.records[0].id} for "
-            f"{prepared.listed(missing)}; train with training.save_models=true, or choose other "
+        advice = "train with training.save_models=true, or choose other "
+        advice += (
             f"{argument('seeds')} (one that diverged has none) or an {argument('experiment')}"
         )
+        config, known = reading.to_dict(cohort.config), [of.about for of in _described(folder)]
+        alike = {about.experiment for about in known if about.config == config}
+        if alike and cohort.records[0].id not in alike:
+            advice = f"{min(alike)} has its config: have data or word vectors changed since?"
+        found = f"no saved model of experiment {cohort.records[0].id}"
+        raise RunError(f"{folder}: {found} for {prepared.listed(missing)}; {advice}")
     like = member.parameter_shapes(cohort.problem, cohort.members[0])
     params = [member.to_params(path, member.read_arrays(path), like) for path in paths]
     return Models(cohort.entries[0].prepared, cohort.members, params)
