@@ -205,7 +205,10 @@ def test_values_of_a_space() -> None:
     [
         ([], "expected tables or runs folders"),
         (["S", "--score", "acc"], "row 9, column acc: missing"),
-        (["S", "--hyperparameters", "rate"], "no column 'score'; --score NAME names the column"),
+        (
+            ["S", "--hyperparameters", "rate"],
+            "no column 'score'; the columns are acc, rate, .*: --score NAME",
+        ),
         (["S", *WORDS, "--hyperparameters", "rat"], "no column 'rat'; did you mean rate"),
         (
             ["P", "--hyperparameters", "rate"],
