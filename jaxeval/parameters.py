@@ -183,7 +183,7 @@ def verb(function: _Verb) -> _Verb:
     def checked(*positional: object, **named: object) -> object:
         with errors.called_from(errors.parameter):
             bound = signature.bind(*positional, **named)
-            for parameter in describe(function):
+            for parameter in describe(checked):
                 if parameter.name in bound.arguments:
                     value = bound.arguments[parameter.name]
                     bound.arguments[parameter.name] = _checked(parameter, value)

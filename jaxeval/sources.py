@@ -80,12 +80,14 @@ def read(source: Any, layout: Layout | None = None) -> Scores:
     if not isinstance(source, str | PathLike):
         expected = "a path, records, a data frame, or what was read of one"
         raise DataError(f"expected {expected}, found {type(source).__name__}")
-    path, recorded = _path(source), is_recorded(source)
-    if not recorded and (tracked := _read_tracked(path, layout)):
+    path = _path(source)
+    if is_recorded(path):
+        return native.scores(store.load(path), path, layout)
+    if Path(path).suffix.lower() in columns.SUFFIXES:  # no tracker writes such a file
+        return tables.read(path, layout)
+    if tracked := _read_tracked(path, layout):
         found = tables.from_table(tracked[0], layout)
         return replace(found, warnings=(tracked[1], *found.warnings))
-    if recorded:
-        return native.scores(store.load(path), path, layout)
     if Path(path).is_dir():
         other = "jaxeval compare logs reads logs of evaluations"
         raise DataError(f"no runs of jaxeval or a tracker here; {other}", path)

@@ -15,6 +15,7 @@ from jaxeval.runs.layout import Layout, words_of
 from jaxeval.runs.metrics import LOWER_UNITS, PERCENT, Direction, Key, unit_of
 from jaxeval.runs.normal import LARGEST, Rows
 from jaxeval.runs.scores import DataSetScores, ModelScores, Status
+from jaxeval.runs.texts import Coded
 
 _MOST_CELLS = 1 << 27
 _APART = 10  # least factor between percent and fractions that may be those of one model
@@ -47,10 +48,10 @@ def build(
     each = [w[(codes[w] == code) | (codes[w] < 0)] for w in by_model.values()]  # -1: of all
     where, bounds = np.concatenate(each), np.cumsum([0, *map(len, each)])
     del each
-    wrong = disagreeing(rows, layout, name, where, warnings)
-    if wrong.any():
-        bounds = np.append(0, np.cumsum(~wrong))[bounds]
-        where = where[~wrong]
+    if rows.content is not None:
+        kept = ~disagreeing(rows, layout, name, where, warnings)
+        bounds = np.append(0, np.cumsum(kept))[bounds]
+        where = where[kept]
     item = texts.dense(rows.item.codes[where])
     first = texts.first_of(item)
     values, status = _values(rows, layout, name, where, direction[0])
@@ -72,7 +73,9 @@ def build(
         source = None if rows.file else rows.source
         refuse_two_scales(known, metric, rows.unit, source, items=not rows.whole)
     items = tuple(rows.item.name(k) for k in where[first].tolist())
-    clusters = _clusters(rows, name, where, item, len(first))
+    clusters = None
+    if rows.cluster is not None:
+        clusters = _clusters(rows, rows.cluster, name, where, item)
     return DataSetScores(name, metric, *direction, models, items, rows.unit, clusters, kinds)
 
 
@@ -223,22 +226,23 @@ def _twice(rows: Rows, one: int, other: int) -> DataError:
 
 
 def _clusters(
-    rows: Rows, name: str, where: np.ndarray, item: np.ndarray, items: int
+    rows: Rows, clusters: Coded, name: str, where: np.ndarray, item: np.ndarray
 ) -> np.ndarray | None:
     """Returns [I] clusters of items; None if unknown. A log without labels does not contradict.
 
     Raises DataError: an item is in two clusters, or in none beside others.
     """
-    if rows.cluster is None or (codes := rows.cluster.codes[where]).max() < 0:
+    codes = clusters.codes[where]
+    if codes.max() < 0:
         return None
-    of_item = np.full(items, -1)
+    of_item = np.full(item.max() + 1, -1)
     of_item[item[codes >= 0]] = codes[codes >= 0]
     mine = of_item[item]
     for k in np.flatnonzero((mine != codes) & (codes >= 0) | (mine < 0))[:1].tolist():
-        both = f"two clusters, {rows.cluster.name(where[k])} and {rows.cluster.names[mine[k]]}"
+        both = f"two clusters, {clusters.name(where[k])} and {clusters.names[mine[k]]}"
         found = f"is in {both if mine[k] >= 0 else 'no cluster'}; expected one label of each"
         raise rows.error(name, f"item {rows.item.name(where[k]):.60} {found}")
-    return np.array(rows.cluster.names, object)[of_item]
+    return np.array(clusters.names, object)[of_item]
 
 
 def _is_disjoint(present: np.ndarray) -> bool:

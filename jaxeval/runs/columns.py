@@ -20,6 +20,7 @@ from jaxeval.files import Json
 from jaxeval.runs import texts
 from jaxeval.runs.layout import leaves
 
+SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")  # of tables
 _MOST_ROWS = 10_000_000
 _INDEX = "__index_level_0__"  # in Parquet: pandas' index without a name, "" in its CSV
 _LARGE = 1 << 20  # bytes of delimited text, from where on Arrow reads it

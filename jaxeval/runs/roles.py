@@ -30,7 +30,7 @@ def complete(
       own: the columns of the file.
       read: one that needs no role.
     """
-    if is_text(table.values.get("", ())):  # numbers are those of rows
+    if "" in table.values and is_text(table.values[""]):  # numbers are those of rows
         values = {name or "unnamed": of for name, of in table.values.items()}
         table = dataclasses.replace(table, values=values)
     chosen = layout.metric if layout.metric in table.values else None  # a column of scores

@@ -220,7 +220,7 @@ def _names(scores: Sequence[RunScores]) -> list[tuple[str, str, str]]:
 def correction(scores: Sequence[RunScores], rules: Rules, left_out: int = 0) -> str:
     """The correction of the primary tests: "bergmann_hommel" where it is sharper than Holm's."""
     means = not left_out and not any(pair.by_ranks for pair in scores)
-    logical = means and multiple.logical(_names(scores))
+    logical = means and len(scores) > 2 and multiple.logical(_names(scores))
     return "bergmann_hommel" if logical and rules.correction == "holm" else rules.correction
 
 
