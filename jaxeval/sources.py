@@ -83,9 +83,8 @@ def read(source: Any, layout: Layout | None = None) -> Scores:
     path = _path(source)
     if is_recorded(path):
         return native.scores(store.load(path), path, layout)
-    if Path(path).suffix.lower() in columns.SUFFIXES:  # no tracker writes such a file
-        return tables.read(path, layout)
-    if tracked := _read_tracked(path, layout):
+    is_table = Path(path).suffix.lower() in columns.SUFFIXES  # no tracker writes such a file
+    if not is_table and (tracked := _read_tracked(path, layout)):
         found = tables.from_table(tracked[0], layout)
         return replace(found, warnings=(tracked[1], *found.warnings))
     if Path(path).is_dir():
