@@ -121,11 +121,19 @@ def t_test_power(shift: float, freedom: float, level: float) -> float:
         return float(special.ndtr(shift - critical) + special.ndtr(-shift - critical))
     critical = -float(special.stdtrit(freedom, level / 2))
     if max(shift, critical) > _FAR:
-        places = (np.arange(_POINTS) + 0.5) / _POINTS
-        limit = critical * np.sqrt(special.chdtri(freedom, 1 - places) / freedom)
+        limit = critical * _chi(freedom)
         return float(np.mean(special.ndtr(shift - limit) + special.ndtr(-shift - limit)))
     below, lower = (float(special.nctdtr(freedom, shift, of)) for of in (critical, -critical))
     return min(1.0, 1.0 - below + (lower if math.isfinite(lower) else 0.0))
+
+
+@functools.lru_cache(maxsize=64)  # a search asks for the same degrees of freedom at each step
+def _chi(freedom: float) -> np.ndarray:
+    """Quantiles of chi / sqrt(degrees of freedom), the denominator of t, at equal steps."""
+    places = (np.arange(_POINTS) + 0.5) / _POINTS
+    quantiles = np.sqrt(scipy.special.chdtri(freedom, 1 - places) / freedom)
+    quantiles.flags.writeable = False
+    return quantiles
 
 
 def fewest(seen: Callable[[int], bool], guess: int) -> int | None:
