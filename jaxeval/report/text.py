@@ -43,7 +43,9 @@ def p_value(value: float) -> str:
     """Formats a p-value for a sentence: "= .031", "< .001", or "not known" for NaN."""
     if math.isnan(value):
         return "not known"
-    digits = 4 if abs(value - 0.05) < _HALF else 3  # never .050 for a value above the level
+    digits = 4 if abs(value - 0.05) < _HALF else 3
+    while value > 0.05 >= round(value, digits):  # never .050 for a value above the level
+        digits += 1
     return "< .001" if value < 0.001 else f"= {value:.{digits}f}".replace("0.", ".")
 
 
