@@ -268,8 +268,7 @@ def _ending(cls: object, name: str) -> Iterator[str]:
         if key == name:
             yield key
         tables = (getattr(marker, "each", {}) for marker in field.metadata)  # of traced numbers
-        inner = [*_ending(nested(field.annotation), name)]
-        inner += [name for table in tables if name in table]
+        inner = [*_ending(nested(field.annotation), name), *(name for t in tables if name in t)]
         yield from (f"{key}.{below}" for below in inner)
 
 

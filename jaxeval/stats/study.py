@@ -145,14 +145,14 @@ def _of_runs(scores: Scores, rules: Rules, unit: Unit | None, control: str | Non
         found, _ = comparisons.compare_runs(in_mean, rules, scores)
         overall = [dataclasses.replace(pair, data_set=None) for pair in found]
         (means,) = samples.summaries(mean, rules, scores).values()
-        board = make_board(None, scores, means, overall)
+        board = _make_board(None, scores, means, overall)
         of_mean = power.primary(in_mean, rules)
     each = samples.summaries(units, rules, scores).items()
     primary = power.primary(chosen, rules)
     return Study(
         tuple(pairs),
         tuple(overall),
-        tuple(make_board(data_set, scores, means, pairs) for data_set, means in each),
+        tuple(_make_board(data_set, scores, means, pairs) for data_set, means in each),
         board,
         rules,
         notes=scores.notes,
@@ -188,7 +188,7 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
     board = None
     if len(found) > 1 and not not_averaged:
         (of_mean,), overall = compare_items([found], over, rules, shared, withheld)
-        board = make_board(None, found[0].data, of_mean, overall, rules)
+        board = _make_board(None, found[0].data, of_mean, overall, rules)
         notes += (why_own,) if why_own and "runs" in over else ()
     accepted = "accepted with --missing drop or zero, in tests with missing="
     why = [f"not shown: {'; '.join(incomplete)} ({accepted})"] if withheld else []
@@ -198,7 +198,7 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
     return Study(
         pairs,
         overall,
-        tuple(make_board(of.data.name, of.data, mean, pairs, rules) for of, mean in each),
+        tuple(_make_board(of.data.name, of.data, mean, pairs, rules) for of, mean in each),
         board,
         rules,
         notes=(*notes, *not_averaged),
@@ -211,7 +211,7 @@ def _of_items(scores: Scores, rules: Rules) -> Study:
     )
 
 
-def make_board(
+def _make_board(
     name: str | None,
     scores: Scores | DataSetScores,
     means: Mapping[str, Estimate | Summary],
@@ -252,7 +252,7 @@ def with_pairs(
 
     def again(board: Board, pairs: Sequence[Pair]) -> Board:
         means = {row.model: row.mean for row in board.rows}
-        return make_board(board.data_set, study.scores, means, pairs)
+        return _make_board(board.data_set, study.scores, means, pairs)
 
     tests = [pair.tests for pair in pairs if pair.scores]
     tested = [pair.scores for pair in pairs if pair.scores]

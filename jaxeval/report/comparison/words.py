@@ -37,7 +37,7 @@ _CORRECTIONS = {
     "benjamini_hochberg": "Benjamini-Hochberg",
     "bergmann_hommel": "Bergmann-Hommel",
 }
-OVER: dict[tuple[str, ...], str] = {
+_OVER: dict[tuple[str, ...], str] = {
     ("items",): "other items, these runs",
     ("runs",): "other runs, these items",
     ("items", "runs"): "other items and other runs",
@@ -138,7 +138,7 @@ def basis(study: Study) -> str:
     """States what one score of runs stands for, or what is generalised over from items."""
     if study.run_design is None:
         first = study.pairs[0].difference
-        return f"over {OVER[first.over] if first else ''}"
+        return f"over {_OVER[first.over] if first else ''}"
     many = text.ranging(study.run_design.averaged)
     mean = f", each the mean of {many} scores" if many != "1" else ""
     return f"unit of replication: {study.run_design.unit}{mean}"
@@ -171,7 +171,7 @@ def test_of(pair: Pair) -> str:
     items = text.counted(counts.items, "item")
     if counts.clusters < counts.items:
         items += f" in {text.counted(counts.clusters, 'cluster')}"
-    return f"over {OVER[pair.difference.over]}; {items}, {each(pair, counts.runs, 'run')}"
+    return f"over {_OVER[pair.difference.over]}; {items}, {each(pair, counts.runs, 'run')}"
 
 
 def primary(of: Primary) -> str:
