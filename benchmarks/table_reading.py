@@ -48,7 +48,8 @@ def _write(form: str, rows: int, path: Path) -> None:
 
 
 def _read(form: str, path: Path) -> dict[str, object]:
-    from jaxeval.runs import items, tables
+    from jaxeval import sources
+    from jaxeval.runs import items
     from jaxeval.runs.layout import Layout
 
     load = os.getloadavg()[0]
@@ -56,7 +57,7 @@ def _read(form: str, path: Path) -> dict[str, object]:
     if form == "items":
         items.read(path)
     else:
-        tables.read(str(path), Layout({"score": "Test Acc"} if form == "mixed" else {}))
+        sources.read(str(path), Layout({"score": "Test Acc"} if form == "mixed" else {}))
     return {
         "benchmark": "table_reading",
         "form": form,

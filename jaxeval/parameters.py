@@ -211,7 +211,7 @@ def _refuse_arguments(changes: Any, names: Collection[str]) -> None:
     for word in changes:
         key, _, value = word.partition("=")
         # data={path="x"} is a table of a config
-        if (name := key.strip().replace("-", "_")) in names and value[:1] not in ("", "{"):
+        if (name := key.strip().replace("-", "_")) in names and value.strip()[:1] not in ("", "{"):
             flag = errors.argument(name)
             raise ConfigError(f"{word}: no change of a config; expected the argument {flag}")
 

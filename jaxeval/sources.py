@@ -74,7 +74,7 @@ def read(source: Any, layout: Layout | None = None) -> Scores:
     if isinstance(source, Scores):
         return _redirect(source.only(layout.models), layout.higher_is_better)
     if _is_table(source):
-        return from_table(columns.from_python(source), layout)
+        return tables.from_table(columns.from_python(source), layout)
     if isinstance(source, list | tuple) and source and isinstance(source[0], MemberRow):
         return native.scores(source, "runs", layout)
     if not isinstance(source, str | PathLike):
@@ -83,22 +83,16 @@ def read(source: Any, layout: Layout | None = None) -> Scores:
     path = _path(source)
     if is_recorded(path):
         return native.scores(store.load(path), path, layout)
-    is_table = Path(path).suffix.lower() in columns.SUFFIXES  # no tracker writes such a file
+    folder = Path(path).is_dir()
+    # no tracker writes such a file
+    is_table = Path(path).suffix.lower() in columns.SUFFIXES and not folder
     if not is_table and (tracked := _read_tracked(path, layout)):
         found = tables.from_table(tracked[0], layout)
         return replace(found, warnings=(tracked[1], *found.warnings))
-    if Path(path).is_dir():
+    if folder:
         other = "jaxeval compare logs reads logs of evaluations"
         raise DataError(f"no runs of jaxeval or a tracker here; {other}", path)
-    return from_table(columns.read(path), layout)
-
-
-def from_table(table: Columns, layout: Layout) -> Scores:
-    """Returns the scores of a table; one that `jaxeval runs export` wrote is read as its runs."""
-    members = native.exported(table)
-    if members:
-        return native.scores(members, table.source, layout)
-    return tables.from_table(table, layout)
+    return tables.from_table(columns.read(path), layout)
 
 
 def _read_tracked(path: str, layout: Layout) -> tuple[Columns, str] | None:

@@ -246,8 +246,6 @@ def _score(output: str, field: str | None, assumed: str) -> float:
     if named and field is None and assumed and metrics.higher_is_better(named[1]) is False:
         raise ConfigError(f"the last line is {last!r:.80}, yet {assumed}")
     value = _field(output, last, field) if field is not None else named[2] if named else last
-    if field is None and (reported := _step(last)):
-        value = reported[1]
     with contextlib.suppress(TypeError, ValueError, OverflowError):
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             return float(value)

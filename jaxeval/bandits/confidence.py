@@ -14,7 +14,9 @@ from jaxeval.errors import ConfigError
 
 _Array = np.ndarray
 _AS_PROBABLE = 1e-6  # probabilities nearer than this are equal: they are good to 1e-7
-_EQUAL = 20  # evaluations of equal scores, after which two models count as one
+# evaluations of equal scores, after which two models count as one: with different scores, or with
+# any, since models that are nearly always right have few different ones
+_EQUAL, _ALIKE = 20, 200
 _TINY = 1e-300  # so that a challenger exists when the leader is certain
 
 
@@ -119,12 +121,15 @@ class Confident(Rule):
 
         Their evaluation would never end: they are one model, or ignore their seeds.
         """
+        if self.budget is not None:
+            return None
         first = state.scores[state.alive[int(np.argmax(probabilities))]]
         tied = [
             model
             for model in state.alive
-            if len(both := first.keys() & state.scores[model].keys()) >= _EQUAL
+            if (both := first.keys() & state.scores[model].keys())
             and all(state.scores[model][number] == first[number] for number in both)
+            and (len(both) >= _ALIKE or len({first[number] for number in both}) >= _EQUAL)
         ]
         share = sum(probabilities[state.alive.index(model)] for model in tied)
         if len(tied) < 2 or self.delta is None or share < 1 - self.delta:

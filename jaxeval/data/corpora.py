@@ -210,7 +210,8 @@ def classes(
     for part, own in items.items():
         for label, text, line in own:
             # once in each file at most
-            if line == 1 and label.lower() in _HEADER and counts[label] <= len(items):
+            named = line == 1 and label.lower() in _HEADER and len(text.split()) == 1
+            if named and counts[label] <= len(items):
                 found = f"line 1 looks like a header, with the label {label!r}"
                 raise DataError(f"{found}; expected an item", files[part], line)
             if label not in known:

@@ -160,8 +160,8 @@ def read(settings: TaggingData) -> tuple[Mapping[str, Sequence[Sentence]], conll
             else columns(file, source.word_column, source.tag_column)
             for part, file in found.items()
         }
-        for part, file in found.items():
-            _refuse_text(parts[part], file)
+        if not _is_conllu(source, found["train"]):
+            _refuse_text(parts["train"], found["train"])
     scheme = source.scheme
     if scheme == "auto":
         every = itertools.chain.from_iterable(parts.values())
@@ -199,7 +199,6 @@ def read_untagged(source: SentenceSource, path: Path) -> tuple[list[str], list[S
     if _is_conllu(source, path):
         return lines, conll.read_conllu(path, None)
     sentences = conll.read_columns(path, source.word_column, None, _ADVICE)
-    _refuse_text(sentences, path)
     first = sentences[0].lines[0]
     columns = len(text.columns(lines[first - 1]))
     if columns > 1 and "\t" not in lines[first - 1] and all(len(s.words) == 1 for s in sentences):

@@ -65,9 +65,6 @@ def build(rows: Rows, layout: Layout) -> Scores:
     if rows.whole and scores.higher_is_better:
         by_name = {model: scores.scores_of(model) for model in models}
         cells.refuse_two_scales(by_name, scores.metric, scores.unit, rows.source)
-        if metrics.unit_of(scores.metric) == "fraction":  # other scores may differ by data set
-            by_name = {data.name: data.known for data in data_sets}
-            cells.refuse_two_scales(by_name, scores.metric, scores.unit, rows.source)
     return scores
 
 

@@ -4,17 +4,15 @@ Notation: I items, R runs of a model, C kinds of counts.
 """
 
 import dataclasses
-import itertools
 import json
 import math
 import re
-import typing
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.errors import DataError, RunError, argument, parsing, printable
+from jaxeval.errors import DataError, RunError, argument, printable
 from jaxeval.runs import metrics, records, store, tables
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Layout
@@ -56,23 +54,6 @@ def columns(rows: Sequence[MemberRow], source: str, dataset: str = "dataset") ->
         values["dataset"] = [names[row.data_hash] for row in rows]
     values["model"] = _models(rows, values.get(dataset, [""] * len(rows)))
     return Columns(source, values, range(1, len(rows) + 1))
-
-
-def exported(table: Columns) -> list[MemberRow]:
-    """Returns the members of a table that `jaxeval runs export` wrote; [] for another table."""
-    kinds = MemberRow.__annotations__
-    if not kinds.keys() <= table.values.keys():
-        return []
-
-    def parsed(name: str, cell: object) -> object:
-        kind = (typing.get_args(kinds[name]) or (kinds[name],))[0]
-        if cell in ("", None) or cell != cell:  # NaN in a data frame
-            return "" if kind is str else None
-        return str(cell) == "True" if kind is bool else kind(cell)
-
-    with parsing("a member cannot be read", table.source):
-        members = [[parsed(name, cell) for cell in table[name]] for name in kinds]
-        return [*itertools.starmap(MemberRow, zip(*members, strict=True))]
 
 
 def _models(rows: Sequence[MemberRow], datasets: Sequence[object]) -> list[str]:

@@ -110,7 +110,7 @@ def _read_table(location: str, request: Request) -> Sweep:
     column = request.score or "score"
     histories.refuse_history(table)
     if request.score is None and column not in table.values:
-        named = f"the columns are {columns.listed(table.values, 30)}: {argument('score', 'NAME')}"
+        named = f"{argument('score', 'NAME')} names one of {columns.listed(table.values, 30)}"
         raise DataError(f"no column {column!r}; {named}", location)
     higher, _, metric = normal.column_direction(table.values, column, table.source)
     if not higher:

@@ -62,12 +62,12 @@ def table(file: str, options: Mapping[str, Any], **page: Any) -> None:
     """
     from jaxeval import sources
     from jaxeval.compare import compare
-    from jaxeval.runs import columns
+    from jaxeval.runs import columns, tables
 
     os.chdir(Path(file).parent)
     with errors.called_from(_of_form):
         read = columns.read(Path(file).name)
-        scores = sources.from_table(read, sources.layout(**options))
+        scores = tables.from_table(read, sources.layout(**options))
         pairs = math.comb(len(scores.models), 2) * len(scores.data_sets)
         if pairs > _MOST_PAIRS:
             most = f"expected at most {_MOST_PAIRS:,}; jaxeval compare has no limit"

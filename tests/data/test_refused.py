@@ -21,7 +21,6 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "conllu": conll.read_conllu,
     "entities": functools.partial(conll.read_conllu, tag="entity"),
     "tempeval3": conll.read_tempeval3,
-    "text": lambda file: tagging.read_untagged(tagging.SentenceSource(), file),
     "tagged text": lambda file: tagging.read(
         tagging.TaggingData(
             source=tagging.SentenceSource(
@@ -106,7 +105,6 @@ CASES = {
         ('<?xml version="1.0" ?>\n<TimeML>\n', ":2: expected 3 columns"),
         ("\n<TimeML>\n", ":2: word and tag are both column 0 of 1"),
     ],
-    "text": [("a\n" * 501, "f:1: the file is one sentence of 501 words; .*a blank line after")],
     "tagged text": [("a O\n" * 501, "f:1: the file is one sentence of 501 words")],
     "vectors": [
         ("a 1 2\nb 3\n", ":2: expected a word and 2 numbers, found 1"),

@@ -1,7 +1,6 @@
 """What the name of a metric says: its unit, and which scores are better; scores of summed
 counts, and their items' values by the delta method."""
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -132,16 +131,6 @@ def test_fractions_beside_percent(
             sources.read(records)
     else:
         assert sources.read(records).metric == ("" if metric == "score" else metric)
-
-
-def test_fractions_on_one_data_set_and_percent_on_another() -> None:
-    """Dies if a difference of .04 and one of 4 points stand in one range, or those of games do."""
-    for metric, refused in (("accuracy", True), ("score", False)):
-        first = _records(metric, _FRACTIONS, _FRACTIONS, dataset="x")
-        every = [*first, *_records(metric, _PERCENT, _PERCENT, dataset="y")]
-        failing = pytest.raises(DataError, match="of x look like")
-        with failing if refused else nullcontext():
-            sources.read(every)
 
 
 def test_scores_around_one_are_of_one_scale() -> None:

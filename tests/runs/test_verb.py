@@ -4,14 +4,12 @@ import csv
 import dataclasses
 import io
 import json
-import math
 from pathlib import Path
 
 import pytest
 
 from jaxeval import runs, sources
 from jaxeval.errors import RunError
-from jaxeval.runs.layout import Layout
 from tests import verbs
 from tests.runs import reading, test_store
 
@@ -46,23 +44,6 @@ def test_export(filled: Path, capsys: pytest.CaptureFixture) -> None:
     assert parquet.read_table(target).to_pylist()[0]["value"] == 0.5
     with pytest.raises(RunError, match="parquet"):
         verbs.runs(["export", str(filled), "--to", "out.xls"])
-
-
-def test_an_export_is_read_as_its_folder(filled: Path) -> None:
-    """Dies if repeated runs of a seed, which a folder leaves out, stop the comparison."""
-    with runs.open_store(filled) as opened:
-        opened.register(dataclasses.replace(test_store.EXPERIMENT, id="e2", name="repeated"))
-        again = (test_store.result(1, experiment="e2", repeat=repeat) for repeat in (0, 1))
-        opened.record([*again], [])
-    target = filled / "runs.csv"
-    assert verbs.runs(["export", str(filled), "--to", str(target)]) == 0
-    layout = Layout(single=True, missing="drop")
-    rows = (row._asdict() for row in runs.load(filled))  # as a data frame has them
-    frame = [{k: math.nan if v is None else v for k, v in row.items()} for row in rows]
-    folder, *others = (sources.read(of, layout) for of in (filled, target, frame))
-    for other in others:
-        assert reading.by_model(other) == reading.by_model(folder)
-        assert other.warnings == folder.warnings
 
 
 def test_a_hyperparameter_of_words_and_numbers_is_exported(tmp_path: Path) -> None:

@@ -88,7 +88,6 @@ def read_rows(paths: Sequence[str | Path], layout: Layout) -> Rows:
         for of, when in log.tried.items():
             last[of] = log if of not in last or when > last[of].tried[of] else last[of]
     whole = [(log, rows) for log, rows in found if all(last[of] is log for of in log.tried)]
-    whole = [*_one_task(whole)]
     notes = _check(whole, layout)
     if again := len(found) - len(whole):
         notes["a log of an evaluation that was tried again is left out"] = again
@@ -166,7 +165,8 @@ def _reader(path: Path, any_lines: bool) -> Reader | None:
         return programs.read_answers
     if path.suffix not in _SUFFIXES:
         return None
-    named = next((of for of, (name, _) in _FORMATS.items() if re.fullmatch(name, path.name)), None)
+    known = (of for of, (name, _) in _FORMATS.items() if re.fullmatch(name, path.name))
+    named = next(known, None)
     if named or _INSPECT.match(path.name) or path.suffix != ".json":
         text.refuse_pointer(path)  # other JSON may be there, such as a model's
     if named:
@@ -195,21 +195,6 @@ def _is_wanted(task: str, layout: Layout) -> bool:
     return not asked or any(task == one or fnmatch.fnmatchcase(task, one) for one in asked)
 
 
-def _one_task(found: Sequence[tuple[Log, Rows]]) -> Iterator[tuple[Log, Rows]]:
-    """Yields logs, without arguments of a task that differ between models, each with its own."""
-    variants: dict[str, dict[str, set[str]]] = {}  # task -> NAME of NAME=PATH -> with arguments
-    for log, rows in found:
-        for model, _, task, _ in log.tried:
-            variants.setdefault(task, {}).setdefault(model, set()).update(rows.dataset.names)
-    for log, rows in found:
-        for _, _, task, _ in log.tried:
-            names = set().union(*variants[task].values())
-            alone = "" not in variants[task] and max(map(len, variants[task].values())) == 1
-            if alone and len(names) > 1:
-                rows = dataclasses.replace(rows, dataset=constant(task, len(rows)))
-        yield log, rows
-
-
 def _count(found: Sequence[object]) -> str:
     return f"{len(found)} log{'s' if len(found) > 1 else ''}"
 
@@ -228,7 +213,8 @@ def _check(found: Sequence[tuple[Log, Rows]], layout: Layout) -> Counter[str]:
         tasks |= dict.fromkeys(rows.dataset.names)
         wanted = [task for task in rows.dataset.names if _is_wanted(task, layout)]
         notes.update(log.notes if wanted else ())
-        scored |= bool(np.any(rows.dataset.among(wanted) & (rows.status == Status.SCORED)))
+        known = rows.dataset.among(wanted) & (rows.status == Status.SCORED)
+        scored = scored or bool(known.any())
         for key, words in log.settings.items() if not log.model else ():
             settings.setdefault(key, {})[words] = None
         placed = "name" in rows.labels or rows.dataset.names != ("",) or log.model

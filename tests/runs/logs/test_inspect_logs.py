@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.runs import logs
 from tests.runs.logs import reading, writing
 from tests.runs.logs.reading import read, rows
 
@@ -62,19 +61,6 @@ def test_inspect_that_goes_on_or_was_tried_again(tmp_path: Path) -> None:
     table = read(folder)
     assert table.known.tolist() == [1.0]
     assert table.warnings == ("a log of an evaluation that was tried again is left out",)
-
-
-def test_arguments_of_a_task_tell_tasks_or_named_models_apart(tmp_path: Path) -> None:
-    """Dies if two settings of a task cannot be compared, or subsets of one model are mixed up."""
-    given, samples = [], [writing.inspect_sample(k, "C") for k in range(3)]
-    for name, cot in (("a", True), ("b", False), ("b2", True)):
-        head = writing.inspect_head(task_args={"cot": cot}, task_id=name)
-        given.append(writing.inspect_json(tmp_path / f"{name}.json", head, samples))
-    a, b, b2 = given
-    read = logs.read([f"a={a}", f"b={b}"])
-    assert read.models == ("a", "b") and [of.name for of in read.data_sets] == ["popularity"]
-    read = logs.read([f"a={a}", f"b={b}", f"b={b2}"])
-    assert [of.name for of in read.data_sets] == ["popularity (cot=True)"]
 
 
 def test_random_ids_of_messages_are_no_content(tmp_path: Path) -> None:
