@@ -44,9 +44,8 @@ def p_value(value: float) -> str:
     if math.isnan(value):
         return "not known"
     digits = 4 if abs(value - 0.05) < _HALF else 3
-    while (
-        value > 0.05 >= round(value, digits) and digits < 6
-    ):  # never .050 for a value above the level
+    # never .050 for a value above the level
+    while value > 0.05 >= round(value, digits) and digits < 6:
         digits += 1
     return "< .001" if value < 0.001 else f"= {value:.{digits}f}".replace("0.", ".")
 
