@@ -53,7 +53,7 @@ class Number(NamedTuple):
             return f"between {self.low:g} and {self.high:g}"
         low = f"{'above' if self.above else 'from'} {self.low:g}"
         high = f" and below {self.high:g}" if self.below else f" to {self.high:.10g}"
-        return low + high * math.isfinite(self.high)
+        return low if math.isinf(self.high) else low + high
 
 
 class Numbers(NamedTuple):
@@ -131,7 +131,7 @@ class Parameter(NamedTuple):
         for word in given:
             name, _, value = word.partition("=")
             if not (name and value) or pairs.setdefault(name, value) != value:
-                form = PAIRS[self.name] + ", each once" * (name in pairs)
+                form = f"{PAIRS[self.name]}{', each once' if name in pairs else ''}"
                 raise ConfigError(f"{errors.argument(self.name)}: expected {form}, got {word!r}")
         return pairs or self.default
 

@@ -47,8 +47,11 @@ class StateFile:
     def _refuse_other(self, what: str, mine: Json, known: Json) -> None:
         """Refuses another value, or a table in another order, as of a search space."""
         if isinstance(mine, Mapping) and isinstance(known, Mapping) and mine != known:
-            both = [(k, *(t.get(k, "absent") for t in (known, mine))) for k in {**known, **mine}]
-            changed = (f"{key}: {old}, not {new}" for key, old, new in both if old != new)
+            changed = [
+                f"{key}: {known.get(key, 'absent')}, not {mine.get(key, 'absent')}"
+                for key in {**known, **mine}
+                if known.get(key) != mine.get(key)
+            ]
             difference = f"another {what} ({'; '.join(changed)})"
         elif mine != known:
             difference = f"{what} {known}, not {mine}"

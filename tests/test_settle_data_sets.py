@@ -55,7 +55,7 @@ def test_data_sets_without_a_mean(tmp_path: Any) -> None:
     """Dies if one scale decides alone, what lacks a data set is averaged, or data sets that come
     later change the question."""
     with pytest.raises(jaxeval.JaxevalError, match="differ more than tenfold"):
-        _settle(_rows(scale=1000))
+        _settle(_rows(scale=100))
     lacking = [r for r in _rows() if (r["model"], r["data"]) != ("new", "c")]
     with pytest.raises(jaxeval.JaxevalError, match="new: no usable score on c"):
         _settle(lacking)

@@ -207,10 +207,8 @@ class Scores:
         return tuple(dict.fromkeys(name for labels in every for name in labels))
 
     def scores_of(self, model: str) -> np.ndarray:
-        """Returns all scores of a model, as one vector."""
-        of_model = (data.models[model] for data in self.data_sets if model in data.models)
-        every = np.concatenate([np.zeros(0), *(of.scores.ravel() for of in of_model)])
-        return every[~np.isnan(every)]
+        """Returns all scores of a model, as one vector; raises DataError for an unknown one."""
+        return self.only([model]).known
 
     def only(self, models: Sequence[str]) -> "Scores":
         """Returns the scores of some models, in this order; no names: of all models.

@@ -7,11 +7,9 @@ import sys
 import time
 import urllib.parse
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxeval import errors, tuning
-from jaxeval import space as spaces
 from jaxeval.bandits import Settle
 from jaxeval.errors import JaxevalError, RunError
 from jaxeval.files import Json
@@ -24,13 +22,12 @@ from jaxeval.runs.following import Followed, Following, Point
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, trials
-from jaxeval.serve import index
+from jaxeval.serve import index, searches
 from jaxeval.serve.app import Nav, Page
 from jaxeval.settle import tables
 
 if TYPE_CHECKING:
     from jaxeval.report.sensitivity import Sensitivity
-    from jaxeval.report.tuning import Tuned
 
 KINDS = ("index", "e", "compare", "sweep", "tune")
 _KEYS = {"sweep": "sweep", "tune": "tuning"}  # kind of page -> key of the config
@@ -92,12 +89,16 @@ class Pages:
             said = f"{of.name}: no run has ended"
             none = Document((said,), title=of.name, signature=self._signature)
             return Page(none, {"members": []}, self._listed(known), {"nav": nav})
-        result = self._search(of) if asked.kind == "tune" else self._once(self._sweep, of)
+        if asked.kind == "tune":
+            result = searches.result(self._followed, self._location, of)
+        else:
+            result = self._once(self._sweep, of)
         document = result.document()._replace(last=())
         if asked.kind == "tune":
             open_ = result.trials < len(result.evaluations)
-            notes = [*[f"{result.reason}: another may become the best"] * open_, *document.notes]
-            document = document._replace(title=f"{document.title}: {of.name}", notes=notes)
+            title = f"{document.title}: {of.name}"
+            notes = [f"{result.reason}: another may become the best"] * open_
+            document = document._replace(title=title, notes=[*notes, *document.notes])
         return Page(document, result.to_dict(), self._listed(known), {"nav": nav})
 
     def _row(self, of: Followed) -> dict[str, Any]:
@@ -112,8 +113,9 @@ class Pages:
         """Returns what changes with a search's file, and with seeds of its best setting."""
         if asked.kind != "tune":
             return 0.0, 0
-        file, each = self._search_file(asked.experiments[0]), self._followed.experiments.values()
-        return file.stat().st_mtime if file.is_file() else 0.0, max(of.version for of in each)
+        file = searches.path(self._location, asked.experiments[0])
+        ended = max(of.version for of in self._followed.experiments.values())
+        return file.stat().st_mtime if file.is_file() else 0.0, ended
 
     def state(self, known: Followed) -> str:
         """Returns the state of an experiment in a word."""
@@ -126,15 +128,11 @@ class Pages:
         """Returns whether runs of a sweep, or settings of a search, have not ended."""
         if (trials.planned_runs(self._location, known.id) or 0) > known.statuses.total():
             return True
-        search = self._search_file(known.id)
+        search = searches.path(self._location, known.id)
         try:
             return search.is_file() and bool(tuning.read(search).history.pending)
         except JaxevalError:  # its own page says what is wrong with the file
             return False
-
-    def _search_file(self, experiment: str) -> Path:
-        """Returns where `tune` keeps the state of a search."""
-        return Path(self._location) / "tunings" / f"{experiment}.json"
 
     def _once(self, make: Callable[[Followed], Any], known: Followed) -> Any:
         """Returns what was made of an experiment; made again when members have ended."""
@@ -236,7 +234,10 @@ class Pages:
         data: dict[str, Json],
         beside: Sequence[tuple[str, str]] = (),
     ) -> Page:
-        """Returns a page with members, curves and figures, that leads to the pages `beside`."""
+        """Returns a page with the members, curves and figures of some experiments.
+
+        `beside`: addresses and titles of pages that the page leads to.
+        """
         unit, shown = known[0].unit, list[Table]()
         factor, curves = scores.factor(unit), dict[str, Json]()
         for of in known:
@@ -270,31 +271,3 @@ class Pages:
         analysed = analysis.analyze(found.scores, found.axes, name=found.name)
         important = {found.name: trials.importance(found)}
         return Sensitivity([analysed], {}, "", [], [], [found], important)
-
-    def _search(self, known: Followed) -> "Tuned":
-        """Returns what `jaxeval tune` would say if it ended now; RunError without a search."""
-        from jaxeval.report import tuning as reports
-
-        path, members = self._search_file(known.id), self._followed.members(known.id)
-        if not path.is_file():
-            raise RunError(f"{known.name}: expected a search")
-        state = tuning.read(path)
-        best, rows = state.best(), list[MemberRow]()
-        if best is not None and members:
-            rows = self._retrained(members[0], spaces.changes(state.search.space, best.values))
-        fresh, failures = reports.fresh_scores(rows)
-        shown = fresh if rows else None
-        found = reports.result(state, known.metric, known.unit, shown, failures)
-        left = len(state.history.pending)
-        reason = f"{text.counted(left, 'setting')} not ended" if left else state.reason
-        return dataclasses.replace(found, reason=reason)
-
-    def _retrained(self, member: MemberRow, changes: Any) -> list[MemberRow]:
-        """Returns members with fresh seeds and the best setting of a member's search."""
-        name, keys, rows = f"{json.loads(member.config)['name']}_tuned", dict(changes), []
-        for of in self._followed.experiments.values():
-            config = dict(records.leaves(json.loads(of.config))) if of.name == name else {}
-            if config and keys.items() <= config.items():
-                rows += self._followed.members(of.id)
-        first = tuning.fresh_seeds(1)[0]
-        return [row for row in rows if row.seed >= first and row.data_hash == member.data_hash]

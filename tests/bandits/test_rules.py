@@ -72,6 +72,20 @@ def test_models_that_are_one_end_a_selection(make: Any, sd: float) -> None:
     assert state.evaluations < (150 if sd else 700)
 
 
+@pytest.mark.parametrize("budget", [None, 120])
+def test_models_that_are_nearly_always_right_are_not_one(budget: int | None) -> None:
+    """Dies if twenty equal scores of 0 and 1 end a selection that has a better model."""
+    wrong = {"a": 40, "b": 3}  # from their 31st evaluation on, each so many
+    rule = bandits.TopTwoThompson(delta=0.05, budget=budget)
+    state = State.begin("ab")
+    while models := rule.ask(state):
+        for model in models:
+            number = state.begun(model)
+            state = state.tell(model, float(number < 30 or number % wrong[model] > 0))
+    answer = rule.answer(state)
+    assert answer.best == "a" and answer.undecided == () and answer.probability >= 0.95
+
+
 def test_pending_evaluations_fill_the_batch() -> None:
     """Dies if more than `batch_size` are under way, or a free slot stays empty."""
     rule = bandits.TopTwoThompson(batch_size=3, delta=0.01)

@@ -69,7 +69,7 @@ def verdict(
     metric = pair.metric or "score"
     means = " of the means" if runs and runs.by_ranks else ""
     if pair.better:
-        better, worse = pair.names[:: pair.better]
+        better, worse = pair.names if pair.better > 0 else pair.names[::-1]
         gap = pair.value
         interval = pair.interval
         if pair.shown < 0:
@@ -83,7 +83,7 @@ def verdict(
     value = f"{metric} {scale.difference(pair.value)} ({a} - {b})"
     measured = f"{value}, {scale.ci(pair.interval)}, {tested}"
     if pair.shown:
-        higher, lower = pair.names[:: pair.shown]
+        higher, lower = pair.names if pair.shown > 0 else pair.names[::-1]
         return f"{_disagree(TESTS[pair.primary], higher, lower, pair.against)}: {measured}."
     though = ""
     if pair.interval.low > 0 or pair.interval.high < 0:  # it is not corrected
