@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jaxeval import files, parsers
+from jaxeval import files
 from jaxeval.errors import ConfigError, RunError
 
 
@@ -160,12 +160,12 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(whole)
     pipe = str(tmp_path / "pipe")
     os.mkfifo(pipe)
-    parsers.refuse_unwritable(whole, other, None, "-", "-", pipe, pipe)
+    files.refuse_unwritable(whole, other, None, "-", "-", pipe, pipe)
     for second in (whole, f"{tmp_path}/./a", str(tmp_path / "link")):
         with pytest.raises(ConfigError, match="two outputs"):
-            parsers.refuse_unwritable(whole, other, second)
+            files.refuse_unwritable(whole, other, second)
     with pytest.raises(ConfigError, match="two outputs"):
-        parsers.refuse_unwritable(whole, folder=whole)
+        files.refuse_unwritable(whole, folder=whole)
     assert not (tmp_path / "a").exists()
 
 
