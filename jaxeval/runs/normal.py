@@ -192,8 +192,7 @@ def column_direction(
     better = next(iter(known), None)
     own = metrics.higher_is_better(name, None if named else unit)  # the unit is that of metrics
     if {better, own} == {True, False} and recorded is asked is None:
-        said = f"column {name}: the column metric says {named[0]}"
-        raise DataError(f"{said}; expected its scores, or a column higher_is_better", source)
+        raise DataError(f"column {name}: expected {named[0]}, as the column metric says", source)
     better = own if better is None else better
     metric = (*named, name or "score")[0]
     higher = metrics.resolve_direction(recorded, asked, better, metric, who, source)

@@ -138,8 +138,8 @@ def _unclear(
 def _refuse_other_columns(table: Columns, columns: Sequence[str], single: bool) -> None:
     """Refuses columns of a wide table that are no scores of a model."""
     named = [name for name in columns if is_metric(name)]
+    model = {} if single else {"model": "NAME"}
     if len(named) > 1:
-        model = {} if single else {"model": "NAME"}
         why = f"{listed(named, 4)} look like metrics of one model"
         raise _unclear(table, why, {"score": metrics.sort_scores(named)[0]} | model)
     numbers = {name: known_numbers(table.values[name]) for name in columns}
@@ -164,6 +164,5 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str], single: bool) 
         rest = listed([other for other in columns if other != name], 4)
         why = f"column {name!r} looks like {what}, not like the scores of a model"
         roles = "name its role, such as model or dataset, or leave it out by naming models"
-        tidy = {"score": "NAME"} if single else {"model": "NAME", "score": "NAME"}
-        advice = tidy if asked == "ROLE" and doubts[1:] else {asked: name}
+        advice = {**model, "score": "NAME"} if asked == "ROLE" and doubts[1:] else {asked: name}
         raise _unclear(table, f"{why}; {roles} ({rest})", advice)

@@ -56,9 +56,7 @@ def _build(rows: Rows, layout: Layout) -> Scores:
         for name in filter(_SUMMARY.fullmatch, of.names if of.names[1:] else ()):
             why = f"row {rows.number[of.among([name])][0]}: {axis} {name!r} looks like a summary"
             raise DataError(f"{why} of other rows; leave such rows out", rows.source)
-    folds, overlap = False, 0.0
-    if "split" in rows.labels:
-        rows, folds, overlap = cross_validation.find(rows, layout)
+    rows, folds, overlap = cross_validation.find(rows, layout)
     if rows.labels:
         _join_runs(rows, layout)
     return dataclasses.replace(cube.build(rows, layout), folds=folds, overlap=overlap)

@@ -94,7 +94,7 @@ def test_means_of_a_paper_are_named_as_such(tmp_path: Path) -> None:
         ("Task,A,B\nAverage,.5,.6\nARC,.5,.6\n", "row 2: dataset 'Average' looks like a summary"),
         ("model,Metric,value\nA,f1,.5\nA,acc,.6\n", r"several metrics \(f1, acc\)"),
         ("metric,A,B\nacc,.8,.9\nf1,.7,.8\n", r"several metrics \(acc, f1\)"),
-        ("model,metric,acc\nA,logloss,.8\n", "column acc: the column metric says logloss"),
+        ("model,metric,acc\nA,logloss,.8\n", "column acc: expected logloss, as the column"),
         ("model,test_r2,test_neg_mse\nA,.5,-2\n", "test_neg_mse could each be the score"),
         ("number,value,duration,lr\n0,.5,3,.1\n", "--column model=NAME --column score=NAME$"),
     ],
