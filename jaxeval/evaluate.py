@@ -146,13 +146,12 @@ def _conditions(
     from jaxeval.studies import saved
     from jaxeval.tasks.language_evaluation import Averaging
 
-    training = models.prepared.config.training
-    streams = streams or sorted({1, training.evaluation_batch_size})
+    streams = streams or sorted({1, models.prepared.config.training.evaluation_batch_size})
     for rows in dict.fromkeys(streams):
         yield saved.Condition(rows)
     first = saved.Condition(streams[0])
     if temperature == "search":
-        temperature = saved.best_temperature(models, training.evaluation_batch_size)
+        temperature = saved.best_temperature(models, first.rows)
     if temperature is not None:
         yield first._replace(temperature=float(temperature))
     for mean in dict.fromkeys(means):
