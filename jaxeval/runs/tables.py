@@ -17,7 +17,7 @@ from jaxeval.runs.texts import Coded, constant, encode
 # columns of a table of runs: of Weights & Biases, of its API, of a tracker on this machine
 _RUNS = ("Name State Created", "Name State Runtime", "name _runtime", "Name status")
 _MEAN = r"(mean|average|avg|std|stdev|std[ .]*dev)\.?"
-_PART = r"|train(ing)?|dev|val(id|idation)?|test|eval(uation)?"
+_PART = r"|train(ing)?|dev|val(id|idation)?|test|eval|evaluation"
 _WHOLE = re.compile(r"(?:^|[-_./ ])(?:seed|run)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
 # of trackers: vit-s16 of another table is a model
 _SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
