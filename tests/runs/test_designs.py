@@ -32,7 +32,7 @@ def test_each_data_set_may_have_its_own_metric(tmp_path: Path) -> None:
         ("rf~RMSE,rf~Rsquared", "several metrics"),
         ("a_acc,b_acc", ""),
         ("a_f1,a_acc", r"several metrics \(f1, acc\): name the models of one"),
-        ("neg_loss,minus_loss", ""),
+        ("a_neg_loss,b_neg_loss", ""),
     ],
 )
 def test_metrics_of_columns(tmp_path: Path, header: str, said: str) -> None:
@@ -80,3 +80,75 @@ def test_means_of_a_paper_are_named_as_such(tmp_path: Path) -> None:
     """Dies if a pasted table of means and spreads has no score, and no word on why."""
     with pytest.raises(DataError, match=r"column CoLA: '83\.4 ± 0\.3'; expected the score"):
         read(tmp_path, "model,CoLA,SST-2\nbert,83.4 ± 0.3,92.1 ± 0.2\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('A,B\n"1,234.5",2\n', "'1,234.5'; expected one decimal point"),
+        ("A;B\n81,2%;2\n", "'81,2%'; expected the number without the percent"),
+        ("model,f1\nA,83.4 (0.3)\n", r"'83.4 \(0.3\)'; expected the score of each run"),
+        ("model,CoNLL\nA,83.4$\\pm$0.3\n", "expected the score of each run"),
+        ("Seed,A,B\n1,.5,.6\n2,.6,.7\nMean,.55,.65\n", "row 4: seed 'Mean' looks like a summary"),
+        ("Fold,Model,f1\n0,A,.5\nStd. Dev.,A,.1\n", "row 3: split 'Std. Dev.' looks like a sum"),
+        ("Task,A,B\nAverage,.5,.6\nARC,.5,.6\n", "row 2: dataset 'Average' looks like a summary"),
+        ("model,Metric,value\nA,f1,.5\nA,acc,.6\n", r"several metrics \(f1, acc\)"),
+        ("metric,A,B\nacc,.8,.9\nf1,.7,.8\n", r"several metrics \(acc, f1\)"),
+        ("model,metric,acc\nA,logloss,.8\n", "column acc: expected logloss, as the column"),
+        ("model,test_r2,test_neg_mse\nA,.5,-2\n", "test_neg_mse could each be the score"),
+        ("number,value,duration,lr\n0,.5,3,.1\n", "--column model=NAME --column score=NAME$"),
+    ],
+)
+def test_what_other_programs_write_is_not_taken_for_scores(
+    tmp_path: Path, content: str, said: str
+) -> None:
+    """Dies if a mean counts as a run, rows of two metrics as one, or the remedy is no remedy."""
+    with pytest.raises(DataError, match=said):
+        read(tmp_path, content)
+
+
+@pytest.mark.parametrize(
+    ("content", "layout", "roles", "labels"),
+    [
+        (
+            "run_id,params.model,params.seed,metrics.test_f1,n\n7,A,1,.5,3\n8,B,1,.6,4\n",
+            {},
+            {"model": "params.model", "seed": "params.seed", "score": "metrics.test_f1"},
+            ("seed",),
+        ),
+        (
+            "Key_Dataset,Key_Run,Key_Fold,Key_Scheme,Percent_correct\n"
+            + "".join(
+                f"d,{r},{f},{m},8{f}.{int(r) * int(f) % 3}\n"
+                for m in "AB"
+                for r in "12"
+                for f in "123"
+            ),
+            {},
+            {"seed": "Key_Run", "split": "Key_Fold", "model": "Key_Scheme"},
+            ("split",),  # fold 1 of another run is another split
+        ),
+        (
+            "model,id,.metric,.estimator,.estimate\n"
+            + "".join(f"{m},Fold{k},rmse,std,{k}\n" for m in "AB" for k in "123"),
+            {"metric": "rmse"},
+            {"metric": ".metric", "split": "id", "score": ".estimate"},
+            ("split",),
+        ),
+        (
+            "Model,Seed,Metric,n\nA,1,.5,3\nB,1,.6,3\n",
+            {},
+            {"score": "Metric"},
+            ("seed",),
+        ),
+        ("seed,metric,A,B\n1,acc,.8,.9\n1,f1,.7,.8\n", {"metric": "f1"}, {}, ("seed",)),
+    ],
+)
+def test_exports_need_no_names(
+    tmp_path: Path, content: str, layout: dict, roles: dict[str, str], labels: tuple[str, ...]
+) -> None:
+    """Dies if columns of MLflow, Weka or tidymodels are named in vain, or folds are runs."""
+    found = read(tmp_path, content, **layout)
+    assert found.models == ("A", "B") and found.labels == labels
+    for of, column in roles.items():
+        assert any(f"column {column} is read as the {of};" in line for line in found.warnings)
