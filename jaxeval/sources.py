@@ -90,7 +90,7 @@ def read(source: Any, layout: Layout | None = None) -> Scores:
         found = tables.from_table(tracked[0], layout)
         return replace(found, warnings=(tracked[1], *found.warnings))
     if folder:
-        other = "jaxeval compare logs reads logs of evaluations"
+        other = "jaxeval compare logs reads logs of evaluations; other scores belong in a table"
         raise DataError(f"no runs of jaxeval or a tracker here; {other}", path)
     return tables.from_table(columns.read(path), layout)
 
