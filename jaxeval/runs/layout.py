@@ -27,7 +27,7 @@ _NAMES = {
     "split": "split fold kfold cv cvfold outerfold outersplit partition keyfold",
     "dataset": (
         "dataset corpus treebank task benchmark game problem language lang langpair languagepair "
-        "lp domain env environment keydataset"
+        "lp domain env environment keydataset datasetname taskname"
     ),
     "metric": "metric metricname",
     "item": (
@@ -126,9 +126,9 @@ def leaves(tree: object, above: str = "") -> Iterator[tuple[str, object]]:
 
 
 def item_roles(columns: Collection[str]) -> dict[str, str]:
-    """Returns role -> column of a table of answers; a column named as its role goes first."""
+    """Returns role -> column by name; one named as its role goes first, an id of a run last."""
     found: dict[str, str] = {}
-    for name in sorted(columns, key=is_run):  # a seed goes before the id of a run
+    for name in sorted(columns, key=lambda c: role(c) in AXES and words_of(c)[-1] == "id"):
         if (meant := role(name)) in _NAMES and meant != "setting":
             found.setdefault(meant, name)
     return {meant: meant if meant in columns else name for meant, name in found.items()}

@@ -164,5 +164,6 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str], single: bool) 
         rest = listed([other for other in columns if other != name], 4)
         why = f"column {name!r} looks like {what}, not like the scores of a model"
         roles = "name its role, such as model or dataset, or leave it out by naming models"
-        advice = {**model, "score": "NAME"} if asked == "ROLE" and doubts[1:] else {asked: name}
+        many = 2 * len(doubts) > len(columns)  # no wide table
+        advice = {**model, "score": "NAME"} if asked == "ROLE" and many else {asked: name}
         raise _unclear(table, f"{why}; {roles} ({rest})", advice)

@@ -16,7 +16,8 @@ from jaxeval.runs.texts import Coded, constant, encode
 
 # columns of a table of runs: of Weights & Biases, of its API, of a tracker on this machine
 _RUNS = ("Name State Created", "Name State Runtime", "name _runtime", "Name status")
-_SUMMARY = re.compile(r"(mean|average|avg|std|stdev|std[ .]*dev)\.?", re.IGNORECASE)
+_MEAN = r"(mean|average|avg|std|stdev|std[ .]*dev)\.?"
+_PART = r"|train(ing)?|dev|val(id|idation)?|test|eval|evaluation"
 _WHOLE = re.compile(r"(?:^|[-_./ ])(?:seed|run)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
 # of trackers: vit-s16 of another table is a model
 _SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
@@ -53,9 +54,10 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
 
 def _build(rows: Rows, layout: Layout) -> Scores:
     for axis, of in {"dataset": rows.dataset, **rows.labels}.items():
-        for name in filter(_SUMMARY.fullmatch, of.names if of.names[1:] else ()):
-            why = f"row {rows.number[of.among([name])][0]}: {axis} {name!r} looks like a summary"
-            raise DataError(f"{why} of other rows; leave such rows out", rows.source)
+        odd = re.compile(_MEAN + _PART * (axis == "split"), re.IGNORECASE)
+        for name in filter(odd.fullmatch, of.names if of.names[1:] else ()):
+            why = f"row {rows.number[of.among([name])][0]}: {axis} {name!r} looks like a mean"
+            raise DataError(f"{why} or a part of the data; keep the rows of one kind", rows.source)
     rows, folds, overlap = cross_validation.find(rows, layout)
     if rows.labels:
         _join_runs(rows, layout)

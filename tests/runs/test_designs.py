@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval.errors import DataError
-from tests.runs.reading import read
+from tests.runs.reading import by_model, read
 
 
 def test_each_data_set_may_have_its_own_metric(tmp_path: Path) -> None:
@@ -89,9 +89,14 @@ def test_means_of_a_paper_are_named_as_such(tmp_path: Path) -> None:
         ("A;B\n81,2%;2\n", "'81,2%'; expected the number without the percent"),
         ("model,f1\nA,83.4 (0.3)\n", r"'83.4 \(0.3\)'; expected the score of each run"),
         ("model,CoNLL\nA,83.4$\\pm$0.3\n", "expected the score of each run"),
-        ("Seed,A,B\n1,.5,.6\n2,.6,.7\nMean,.55,.65\n", "row 4: seed 'Mean' looks like a summary"),
-        ("Fold,Model,f1\n0,A,.5\nStd. Dev.,A,.1\n", "row 3: split 'Std. Dev.' looks like a sum"),
-        ("Task,A,B\nAverage,.5,.6\nARC,.5,.6\n", "row 2: dataset 'Average' looks like a summary"),
+        ("Seed,A,B\n1,.5,.6\n2,.6,.7\nMean,.55,.65\n", "row 4: seed 'Mean' looks like a mean"),
+        ("Fold,Model,f1\n0,A,.5\nStd. Dev.,A,.1\n", "row 3: split 'Std. Dev.' looks like a mean"),
+        ("Task,A,B\nAverage,.5,.6\nARC,.5,.6\n", "row 2: dataset 'Average' looks like a mean"),
+        (
+            "model,seed,split,f1\nA,1,train,.9\nA,1,test,.8\n",
+            "split 'train' looks like .* part of the",
+        ),
+        ("dataset,version,A,B\nx,1a,.5,.6\ny,2b,.5,.6\n", "--column ROLE=version$"),
         ("model,Metric,value\nA,f1,.5\nA,acc,.6\n", r"several metrics \(f1, acc\)"),
         ("metric,A,B\nacc,.8,.9\nf1,.7,.8\n", r"several metrics \(acc, f1\)"),
         ("model,metric,acc\nA,logloss,.8\n", "column acc: expected logloss, as the column"),
@@ -142,6 +147,12 @@ def test_what_other_programs_write_is_not_taken_for_scores(
             ("seed",),
         ),
         ("seed,metric,A,B\n1,acc,.8,.9\n1,f1,.7,.8\n", {"metric": "f1"}, {}, ("seed",)),
+        (
+            "task_id,task_name,model,accuracy\n1,x,A,.5\n2,x,B,.6\n",
+            {},
+            {"dataset": "task_name"},
+            (),
+        ),
     ],
 )
 def test_exports_need_no_names(
@@ -152,3 +163,13 @@ def test_exports_need_no_names(
     assert found.models == ("A", "B") and found.labels == labels
     for of, column in roles.items():
         assert any(f"column {column} is read as the {of};" in line for line in found.warnings)
+
+
+def test_columns_in_json_are_no_models(tmp_path: Path) -> None:
+    """Dies if the epochs of a loss are compared with others, or seeds with scores."""
+    with pytest.raises(DataError, match="loss, val_loss look like metrics of one model"):
+        read(tmp_path, '{"loss": [0.5, 0.4], "val_loss": [0.6, 0.5]}', "a.json")
+    for columns in ('"seed": [1, 2], "A": [0.5, 1], "B": [0.6, 1]', '"A": [1, 1], "B": [0.5, 1]'):
+        assert read(tmp_path, f"{{{columns}}}", "a.json").models == ("A", "B")
+    tidy = '{"model": ["A", "B", "B"], "seed": [1, 1, 2], "f1": [0.5, 0.6, 0.7]}'
+    assert by_model(read(tmp_path, tidy, "a.json")) == {"A": [0.5], "B": [0.6, 0.7]}
