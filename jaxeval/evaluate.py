@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import backend, cli, files, parameters, parsers
+from jaxeval import backend, cli, files, parameters
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.files import Json
 from jaxeval.parameters import Changes, Count, Natural, NonNegative, Quiet, Seeds
@@ -243,7 +243,7 @@ def predict(
     if not isinstance(runs, str | Path):
         raise ConfigError(f"runs: expected a path, got {type(runs).__name__}")
     target = None if output is None else str(output)
-    parsers.refuse_unwritable(target, reads=[input], runs=[runs])
+    files.refuse_unwritable(target, reads=[input], runs=[runs])
     backend.prepare()
     from jaxeval.studies import saved
     from jaxeval.tasks.kind import Options
