@@ -50,19 +50,15 @@ def ablation(
     from jaxeval.compare import compare
     from jaxeval.studies import prepared
 
-    configs: dict[str, Any] = {}
+    trials: list[prepared.Trial] = []
     for name, changed in {"": (), **named}.items():
         # the config alone is checked first: what is then wrong is a variant's
         origin = f"{variants}: variant {name!r}" if name else ""
-        whole = studies.read(config, [*changes, *changed], data, origin)
+        whole: Any = studies.read(config, [*changes, *changed], data, origin)
         title = f"{whole.name} ({name})" if name else whole.name
-        configs[title] = dataclasses.replace(whole, name=title)
+        whole = dataclasses.replace(whole, name=title)
+        trials += prepared.seeds_by_splits(whole, numbers, model=title)
     title_of, apart = dict[str, str](), list[str]()  # by experiment; with other data
-    trials = [
-        trial
-        for name, whole in configs.items()
-        for trial in prepared.seeds_by_splits(whole, numbers, model=name)
-    ]
 
     def check(entries: "Sequence[Entry]") -> None:
         first = entries[0].record
@@ -79,7 +75,7 @@ def ablation(
         records.append({"model": title_of[row.experiment], "score": row.test, **recorded})
     table = Path(out) / "ablations" / f"{rows[0].experiment}.json"
     files.write_json(str(table), records)
-    found = compare(table, *configs, control=next(iter(configs)))
+    found = compare(table, *title_of.values(), control=trials[0].labels["model"])
     study = dataclasses.replace(found.study, warnings=(*apart, *found.study.warnings))
     return dataclasses.replace(found, study=study)
 

@@ -7,7 +7,6 @@ et al. 2024). Scores are of the model's own output.
 Notation: B pairs, Ts and Tt positions, V target symbols.
 """
 
-import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -193,9 +192,7 @@ def _predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Itera
     if options.n_best and options.beam and options.beam < options.n_best:
         narrow, asked = argument("beam", options.beam), argument("n_best", options.n_best)
         raise ConfigError(f"{narrow}: less than {asked}")
-    settings = saved[0].config.data
-    longest = max(settings.max_length, options.max_length or 0)
-    lines, pairs = data.read_sources(dataclasses.replace(settings, max_length=longest), file)
+    lines, pairs = data.read_sources(saved[0].config.data, file, options.max_length or 0)
     each = kind.predictions(saved, lambda model: _program(model, pairs, options))
     for line, *hypotheses in zip(lines, *each, strict=True):
         if options.n_best:
