@@ -84,8 +84,7 @@ def read(source: Any, layout: Layout | None = None) -> Scores:
     if is_recorded(path):
         return native.scores(store.load(path), path, layout)
     folder = Path(path).is_dir()
-    # no tracker writes such a file
-    is_table = Path(path).suffix.lower() in columns.SUFFIXES and not folder
+    is_table = Path(path).suffix.lower() in columns.SUFFIXES and not folder  # of no tracker
     if not is_table and (tracked := _read_tracked(path, layout)):
         found = tables.from_table(tracked[0], layout)
         return replace(found, warnings=(tracked[1], *found.warnings))

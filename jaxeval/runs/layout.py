@@ -126,9 +126,10 @@ def leaves(tree: object, above: str = "") -> Iterator[tuple[str, object]]:
 
 
 def item_roles(columns: Collection[str]) -> dict[str, str]:
-    """Returns role -> column by name; one named as its role goes first, an id of a run last."""
+    """Returns role -> column by name: one named as its role first, nested keys and ids last."""
     found: dict[str, str] = {}
-    for name in sorted(columns, key=lambda c: role(c) in AXES and words_of(c)[-1] == "id"):
+    ids = {c for c in columns if role(c) in AXES and c.lower().endswith("id")}
+    for name in sorted(columns, key=lambda c: (c in ids, "." in c)):
         if (meant := role(name)) in _NAMES and meant != "setting":
             found.setdefault(meant, name)
     return {meant: meant if meant in columns else name for meant, name in found.items()}

@@ -100,7 +100,9 @@ def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
         del meant["metric"]
     meaning = (*AXES, "model", "status", "metric")
     known = {of: name for of, name in meant.items() if of in meaning and of not in taken}
-    if {*layout.models} & table.values.keys() or [*map(role, free)].count("model") > 1:
+    models = [name for name in free if role(name) == "model"]
+    plain = [name for name in models if "." not in name]  # of nested keys
+    if {*layout.models} & table.values.keys() or len(plain or models) > 1:
         known.pop("model", None)
     if "model" not in {**taken, **known}:
         known.pop("status", None)
@@ -111,7 +113,7 @@ def _score_candidates(table: Columns, layout: Layout) -> list[str]:
     """Returns the columns named as metrics, else others of numbers without a role, else a loss."""
     taken = {*layout.columns.values(), *present(table, layout).values(), ""}
     free = [n for n in table.values if not (n in taken or metrics.is_training(n))]
-    free = [n for n in free if role(n) in (None, "metric")]  # of numbers, it is no metric's name
+    free = [n for n in free if role(n) in (None, "score", "metric")]  # Score; Metric of numbers
     named = [*filter(is_metric, free)]
     numbers = named or [n for n in free if len(known_numbers(table.values[n]))]
     losses = (name for name in table.values if name not in taken and words_of(name) == ("loss",))

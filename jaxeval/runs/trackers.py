@@ -28,7 +28,6 @@ _TFRECORD = struct.Struct("<QI")
 # length, kind; kinds 1 and 4 end a record
 _LEVELDB = struct.Struct("<IHB")
 _BLOCK = 1 << 15
-_ENDS = (1, 4)
 _WANDB = b":W&B"
 _BYTES = {1: 8, 5: 4}  # of a field, by its wire type
 
@@ -238,7 +237,7 @@ def _wandb(raw: bytes) -> Iterator[bytes]:
         _, size, kind = _LEVELDB.unpack_from(raw, at)
         at += _LEVELDB.size + size
         record += raw[at - size : at]
-        if kind in _ENDS and at <= len(raw):
+        if kind in (1, 4) and at <= len(raw):
             yield record
             record = b""
 

@@ -147,6 +147,13 @@ def test_what_other_programs_write_is_not_taken_for_scores(
             ("seed",),
         ),
         ("seed,metric,A,B\n1,acc,.8,.9\n1,f1,.7,.8\n", {"metric": "f1"}, {}, ("seed",)),
+        ("Model,Seed,Score,width\nA,1,.8,.9\nB,1,.7,.8\n", {}, {"score": "Score"}, ("seed",)),
+        (
+            "method,config.model,config.seed,f1\nA,x,1,.9\nB,x,1,.8\n",
+            {},
+            {"model": "method", "seed": "config.seed"},
+            ("seed",),
+        ),
         (
             "task_id,task_name,model,accuracy\n1,x,A,.5\n2,x,B,.6\n",
             {},

@@ -91,9 +91,8 @@ def read_rows(paths: Sequence[str | Path], layout: Layout) -> Rows:
     notes = _check(whole, layout)
     if again := len(found) - len(whole):
         notes["a log of an evaluation that was tried again is left out"] = again
-    more = [f"{len(paths) - 4} more"] if len(paths) > 4 else []
-    named = ", ".join([*map(printable, map(str, paths[:4])), *more])
-    rows = _merge(whole, f"{counted(len(whole), 'log')}: {named}", layout)
+    named = f"{counted(len(whole), 'log')}: {listed(paths, 4, longest=None)}"
+    rows = _merge(whole, named, layout)
     said = (f"{note} ({n} times)" if n > 1 else note for note, n in notes.items())
     return dataclasses.replace(rows, warnings=tuple(map(printable, said)))
 
