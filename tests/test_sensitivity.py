@@ -75,6 +75,8 @@ def test_columns_that_nothing_reads_are_named(
     path.write_text(path.read_text().replace("score", "value"))
     assert _main(str(path), "--resamples", "9", "--score", "value") == 0
     assert "ab: value: higher is better (assumed)" in capsys.readouterr().out
+    path.write_text("rate,score\n1,0.5\n2,0.6\n3,0.7\n")  # the fewest runs of a sweep
+    assert _main(str(path), "--resamples", "9", "--hyperparameters", "rate") == 0
 
 
 def test_two_sweeps_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
