@@ -8,7 +8,6 @@ clusters of items
 and of their means over runs, each divided by 1 - n_c / I, which makes it unbiased for independent
 items (Bell & McCaffrey 2002, CR2). Notation: I items, R runs, C clusters, T tasks; [...] are many
 tables of one shape.
-
 """
 
 from collections.abc import Sequence
