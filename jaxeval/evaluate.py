@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import backend, cli, files, parameters, parsers
+from jaxeval import backend, cli, files, parameters
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.files import Json
 from jaxeval.parameters import Changes, Count, Natural, NonNegative, Quiet, Seeds
@@ -146,13 +146,12 @@ def _conditions(
     from jaxeval.studies import saved
     from jaxeval.tasks.language_evaluation import Averaging
 
-    training = models.prepared.config.training
-    streams = streams or sorted({1, training.evaluation_batch_size})
+    streams = streams or sorted({1, models.prepared.config.training.evaluation_batch_size})
     for rows in dict.fromkeys(streams):
         yield saved.Condition(rows)
     first = saved.Condition(streams[0])
     if temperature == "search":
-        temperature = saved.best_temperature(models, training.evaluation_batch_size)
+        temperature = saved.best_temperature(models, first.rows)
     if temperature is not None:
         yield first._replace(temperature=float(temperature))
     for mean in dict.fromkeys(means):
@@ -244,7 +243,7 @@ def predict(
     if not isinstance(runs, str | Path):
         raise ConfigError(f"runs: expected a path, got {type(runs).__name__}")
     target = None if output is None else str(output)
-    parsers.refuse_unwritable(target, reads=[input], runs=[runs])
+    files.refuse_unwritable(target, reads=[input], runs=[runs])
     backend.prepare()
     from jaxeval.studies import saved
     from jaxeval.tasks.kind import Options

@@ -11,7 +11,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -25,6 +25,9 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 _TEMPORARY = ".jaxeval."  # without the name, which may be as long as names may be
 _SECONDS_LEFT = 10.0  # age of a temporary file that nobody writes any more
+_DATABASE = "runs.sqlite"  # of a runs folder; names of its journals begin alike
+_ENDINGS = (".json", ".html", ".md", ".tex", ".csv")  # of outputs
+_KEPT = ("ablations", "checkpoints", "models", "sweeps", "tunings")  # beside the database
 
 
 @contextlib.contextmanager
@@ -98,12 +101,6 @@ def resolved(path: Path) -> Path:
     return target if target.exists() or not path.exists() else path
 
 
-def replaceable(path: Path) -> bool:
-    """True if writing replaces what is there; False for a device or a pipe."""
-    found = _stat(resolved(path))
-    return found is None or stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
-
-
 def _stat(path: Path) -> os.stat_result | None:
     try:
         return path.stat()
@@ -111,28 +108,86 @@ def _stat(path: Path) -> os.stat_result | None:
         return None
 
 
-def refuse_unwritable(path: Path, *, folder: bool = False) -> None:
-    """Raises RunError if a file, or files in a folder, could not be written; makes nothing.
+def refuse_unwritable(
+    *targets: str | Path | None,
+    folder: str | Path | None = None,
+    reads: Iterable[str | Path | None] = (),
+    runs: Iterable[str | Path | None] = (),
+) -> None:
+    """Refuses outputs that cannot be written or would replace something; makes nothing.
 
     It is called before work that takes long; `replacing` would fail after it.
+
+    Args:
+      targets: files, "-" for stdout, None for none.
+      folder: of figures.
+      reads: files that a verb reads.
+      runs: runs folders, or databases, which are read.
+
+    Raises:
+      RunError, ConfigError: one cannot be written, two are the same file, or one would replace
+        what is read, or what a runs folder keeps.
+    """
+    paths = [Path(target) for target in targets if target and target != "-"]
+    read = [Path(path) for path in reads if path and path != "-"]
+    read += [Path(place) for place in runs if place and not Path(place).is_dir()]
+    written: dict[Path, Path] = {}
+    for path in [*paths, Path(folder)] if folder else paths:
+        is_file = path in paths
+        if not replaceable(path, is_file):
+            continue
+        if (other := written.setdefault(resolved(path), path)) is not path:
+            raise ConfigError(f"{other} and {path}: two outputs, expected a file for each")
+        same = next((other for other in read if is_file and _is_same(path, other)), None)
+        if same is not None:
+            raise ConfigError(
+                f"{path}: would be replaced, and it is read (as {same}); expected another file"
+            )
+        if _is_kept(resolved(path)):
+            raise ConfigError(f"{path}: part of a runs folder; expected another place")
+
+
+def replaceable(path: Path, is_file: bool = True) -> bool:
+    """Returns whether writing replaces a file, or files in a folder, or makes them.
+
+    A device or a pipe is written into. Raises RunError: it cannot be written.
     """
     try:
-        target = path if folder else resolved(path)
+        target = resolved(path) if is_file else path
         found = _stat(target)
-        if found is not None and not folder and not stat.S_ISREG(found.st_mode):
+        if found is not None and is_file and not stat.S_ISREG(found.st_mode):
             if stat.S_ISDIR(found.st_mode) or not os.access(target, os.W_OK):
                 number = errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EACCES
                 raise OSError(number, os.strerror(number))
-            return
-        place = target if folder else target.parent
+            return False
+        place = target.parent if is_file else target
         while _stat(place) is None:
             if place.is_symlink():  # no folder can be made there
                 raise FileNotFoundError(errno.ENOENT, f"{place} is a link to nothing")
             place = place.parent
         with tempfile.TemporaryFile(dir=place):
-            pass
+            return True
     except OSError as error:
         raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def _is_kept(path: Path) -> bool:
+    """True if a file has the place of one that a runs folder keeps."""
+    folders = [folder for folder in path.parents if (folder / _DATABASE).is_file()]
+    kept = any(path.relative_to(folder).parts[0] in _KEPT for folder in folders)
+    return kept or path.name.startswith(_DATABASE)
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """True if two paths are one file, also by links; or `path` is in the folder `other`.
+
+    A file in a folder that is read is an input, unless it ends as outputs do.
+    """
+    if other.is_dir() and path.is_file() and path.suffix not in _ENDINGS:
+        return resolved(other) in resolved(path).parents
+    with contextlib.suppress(OSError):  # one of them does not exist
+        return path.samefile(other)
+    return resolved(path) == resolved(other)
 
 
 def lock_of(path: Path, name: str) -> Path:

@@ -217,10 +217,11 @@ def _draw(
     generator = np.random.default_rng(seed)
     middles = {name: span.to_unit(centre[name]) for name, span in ranges.items()}
     ends = {n: (max(0.0, m - width / 2), min(1.0, m + width / 2)) for n, m in middles.items()}
-    return [
-        {name: span.from_unit(generator.uniform(*ends[name])) for name, span in ranges.items()}
+    drawn = (
+        {name: span.at(generator.uniform(*ends[name])) for name, span in ranges.items()}
         for _ in range(count)
-    ]
+    )
+    return [{name: float(f"{value:.6g}") for name, value in of.items()} for of in drawn]
 
 
 def _describe(

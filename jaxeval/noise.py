@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from jaxeval import cli, launchers, parameters
-from jaxeval.errors import ConfigError, DataError, argument, counted
+from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.parameters import Changes, Count, Natural, Positive, Quiet, Seeds
 from jaxeval.runs.layout import Missing
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from jaxeval.runs.scores import Scores
     from jaxeval.sensitivity.analysis import Contrast, Group
     from jaxeval.space import Space
-    from jaxeval.stats import variances
     from jaxeval.studies.cohorts import Entry
 
 _FEW = 2  # sweeps that have intervals and importance, which take seconds each
@@ -85,33 +84,14 @@ def noise(
 
     rows = observe.train(trials, Path(out), check=check, launcher=launcher, quiet=quiet)
     first = rows[0]
-    parts: dict[str, variances.Nested | CrossedStudy] = {}
-    left_out: list[str] = []
+    parts: dict[str, CrossedStudy] = {}
     for part in ("dev", "test"):
         cells = [(row.split, row.seed, getattr(row, part)) for row in rows]
-        if crossed:
-            table, dropped = balanced(*zip(*cells, strict=True))
-            limits = metrics.bounds(first.metric, table, first.unit)
-            parts[part] = _study(table, dropped, precision or first.margin, limits)
-        else:
-            by_seed = [[score for _, seed, score in cells if seed == k] for k in numbers]
-            parts[part], lost = _by_seed(by_seed)
-            left_out += [f"{part}: {lost}"] * bool(lost)
-    return Noise(first.metric, first.unit, parts, left_out, whole.name)
-
-
-def _by_seed(scores: Sequence[Sequence[float | None]]) -> "tuple[variances.Nested, str]":
-    """The noise of several runs of each seed, and how many seeds were left out."""
-    from jaxeval.stats import variances
-
-    whole = [[score for score in of if score is not None] for of in scores if None not in of]
-    if len(whole) < 2:
-        few = f"noise: {counted(len(whole), 'seed')} with scores of all runs; 2 needed"
-        none = sum(score is None for of in scores for score in of)
-        raise DataError(f"{few} ({none} of {sum(map(len, scores))} runs have none)")
-    lost = len(scores) - len(whole)
-    said = f"{counted(lost, 'seed')} left out, for a run without a score" if lost else ""
-    return variances.nested(whole), said
+        table, dropped = balanced(*zip(*cells, strict=True))
+        limits = metrics.bounds(first.metric, table, first.unit)
+        aim = (precision or first.margin) if crossed else None
+        parts[part] = _study(table, dropped, aim, limits)
+    return Noise(first.metric, first.unit, parts, name=whole.name)
 
 
 @parameters.verb

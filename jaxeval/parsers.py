@@ -1,11 +1,9 @@
 """A verb's command line, made of its function: signature, docstring, result."""
 
 import argparse
-import contextlib
 import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxeval import cli, errors, files, parameters
@@ -19,9 +17,6 @@ _Verb = Callable[..., object]
 Commands = Mapping[str, Callable[[], _Verb]]  # "" or a subcommand -> imports its function
 _WITHOUT_RESULT = ("None", "int", "str")  # what a function returns that has nothing to save
 _RUNS = ("out", "runs")  # parameters that name places of runs
-_DATABASE = "runs.sqlite"  # of a runs folder; names of its journals begin alike
-_ENDINGS = (".json", ".html", ".md", ".tex", ".csv")  # of outputs
-_KEPT = ("ablations", "checkpoints", "models", "sweeps", "tunings")  # beside the database
 _METAVARS = {int: "N", float: "X", list: "A[,B]"}
 
 
@@ -187,65 +182,7 @@ def _refuse_outputs(json: str | None, save: Sequence[str], args: Mapping[str, An
     words = [word for value in values for word in (value if isinstance(value, list) else [value])]
     reads = [word for word in words if isinstance(word, str)]
     runs = [str(args[name]) for name in _RUNS if args.get(name)]
-    refuse_unwritable(json, *saved, folder=folder, reads=reads, runs=runs)
-
-
-def refuse_unwritable(
-    *targets: str | None,
-    folder: str | None = None,
-    reads: Iterable[str | Path | None] = (),
-    runs: Iterable[str | Path | None] = (),
-) -> None:
-    """Refuses outputs that cannot be written or would replace something.
-
-    Args:
-      targets: files, "-" for stdout, None for none.
-      folder: of figures.
-      reads: files that a verb reads.
-      runs: runs folders, or databases, which are read.
-
-    Raises:
-      RunError, ConfigError: one cannot be written, two are the same file, or one would replace
-        what is read, or what a runs folder keeps.
-    """
-    paths = [Path(target) for target in targets if target and target != "-"]
-    for path in paths:
-        files.refuse_unwritable(path)
-    if folder:
-        files.refuse_unwritable(Path(folder), folder=True)
-    read = [Path(path) for path in reads if path and path != "-"]
-    read += [Path(place) for place in runs if place and not Path(place).is_dir()]
-    written: dict[Path, Path] = {}
-    for path in filter(files.replaceable, [*paths, Path(folder)] if folder else paths):
-        other = written.setdefault(files.resolved(path), path)
-        if other is not path:
-            raise ConfigError(f"{other} and {path}: two outputs, expected a file for each")
-        same = next((other for other in read if path in paths and _is_same(path, other)), None)
-        if same is not None:
-            raise ConfigError(
-                f"{path}: would be replaced, and it is read (as {same}); expected another file"
-            )
-        if _is_kept(files.resolved(path)):
-            raise ConfigError(f"{path}: part of a runs folder; expected another place")
-
-
-def _is_kept(path: Path) -> bool:
-    """True if a file has the place of one that a runs folder keeps."""
-    folders = [folder for folder in path.parents if (folder / _DATABASE).is_file()]
-    kept = any(path.relative_to(folder).parts[0] in _KEPT for folder in folders)
-    return kept or path.name.startswith(_DATABASE)
-
-
-def _is_same(path: Path, other: Path) -> bool:
-    """True if two paths are one file, also by links; or `path` is in the folder `other`.
-
-    A file in a folder that is read is an input, unless it ends as outputs do.
-    """
-    if other.is_dir() and path.is_file() and path.suffix not in _ENDINGS:
-        return files.resolved(other) in files.resolved(path).parents
-    with contextlib.suppress(OSError):  # one of them does not exist
-        return path.samefile(other)
-    return files.resolved(path) == files.resolved(other)
+    files.refuse_unwritable(json, *saved, folder=folder, reads=reads, runs=runs)
 
 
 def _deliver(found: object, json: str | None, save: Sequence[str], details: bool) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from jaxeval import files, parameters, parsers
+from jaxeval import files, parameters
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.files import Json
 from jaxeval.report import Document, Figure, Result, to_json
@@ -190,7 +190,7 @@ def runs_export(runs: str | Path, *, curves: bool = False, to: str | Path = "-")
       RunError: another ending, or no such runs.
     """
     to = str(to)
-    parsers.refuse_unwritable(to, runs=[runs])
+    files.refuse_unwritable(to, runs=[runs])
     if to != "-" and not to.endswith((".csv", ".parquet")):
         raise RunError(f"{to}: expected a name that ends in .csv or .parquet, or - for stdout")
     names: Sequence[str] = records.CurveRow._fields

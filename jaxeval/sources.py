@@ -84,13 +84,12 @@ def read(source: Any, layout: Layout | None = None) -> Scores:
     if is_recorded(path):
         return native.scores(store.load(path), path, layout)
     folder = Path(path).is_dir()
-    # no tracker writes such a file
-    is_table = Path(path).suffix.lower() in columns.SUFFIXES and not folder
+    is_table = Path(path).suffix.lower() in columns.SUFFIXES and not folder  # of no tracker
     if not is_table and (tracked := _read_tracked(path, layout)):
         found = tables.from_table(tracked[0], layout)
         return replace(found, warnings=(tracked[1], *found.warnings))
     if folder:
-        other = "jaxeval compare logs reads logs of evaluations"
+        other = "jaxeval compare logs reads logs of evaluations; other scores belong in a table"
         raise DataError(f"no runs of jaxeval or a tracker here; {other}", path)
     return tables.from_table(columns.read(path), layout)
 
@@ -213,20 +212,7 @@ def _from_sequences(given: Sequence[Any], paired: bool, layout: Layout) -> Score
     if not named and any(isinstance(x, str | Runs | Scores) for x in given):
         raise ConfigError("compare: expected sequences of scores, runs, or a table first")
     by_name = (named and first) or dict(zip(string.ascii_uppercase, given, strict=False))
-    scores: dict[str, np.ndarray] = {}
-    for name, values in ((str(name), values) for name, values in by_name.items()):
-        try:
-            numbers = stats.floats(values, "expected numbers")
-        except DataError:
-            numbers = np.zeros(())
-        if numbers.ndim != 1 or not len(numbers):
-            found = f"expected a sequence of numbers, got {values!r:.60}"
-            raise DataError(f"{name}: {found}", "scores")
-        if len(wrong := np.flatnonzero(~np.isfinite(numbers))):
-            what = "missing" if np.isnan(numbers[wrong[0]]) else "infinite"
-            what += f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-            raise DataError(f"{name}: score {wrong[0] + 1} is {what}; expected finite numbers")
-        scores[name] = numbers
+    scores = {str(name): stats.sample(values, str(name)) for name, values in by_name.items()}
     sizes = [len(values) for values in scores.values()]
     if paired and len({*sizes}) > 1:
         shown = listed([f"{name} has {len(values)}" for name, values in scores.items()])

@@ -1,6 +1,5 @@
 """Assertions for tests of models, such as pytest's: `assert_better(a, b, margin=...)`."""
 
-import functools
 from collections.abc import Collection, Sequence
 from os import PathLike
 from typing import Any
@@ -81,19 +80,16 @@ def _of_arrays(
     a: Any, b: Any, labels: Any, metric: str | None, lower: bool | None, missing: Any
 ) -> Scores:
     higher = metrics.higher_is_better(metric) if lower is None else not lower
-    from_arrays = functools.partial(
-        scores.from_arrays,
+    if missing == "zero" and higher is False:
+        raise ConfigError("assert_better: missing='zero' would be the best; expected 'drop'")
+    data = scores.from_arrays(
+        dict(zip(_NAMES, (a, b), strict=True)),
         metric=metric or "score",
         higher_is_better=higher is not False,
         direction="assumed" if higher is None else "recorded",
         clusters=labels,
+        zero=missing == "zero",
     )
-    data = from_arrays(dict(zip(_NAMES, (a, b), strict=True)))
-    if missing == "zero":
-        if higher is False:
-            raise ConfigError("assert_better: missing='zero' would be the best; expected 'drop'")
-        zeros = {name: np.nan_to_num(of.scores, nan=0.0) for name, of in data.models.items()}
-        data = from_arrays(zeros)
     known = {name: of.scores[~np.isnan(of.scores)] for name, of in data.models.items()}
     cells.refuse_two_scales(known, data.metric, None, None, items=True)
     return Scores("scores", _NAMES, (data,), missing)

@@ -56,7 +56,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "missing": (
         lambda: jaxeval.compare(A, [0.5, np.nan, None, 0.7]),  # type: ignore[list-item]
-        "B: score 2 is missing (and 1 more); expected finite numbers",
+        "B: value 2 is missing (and 1 more); expected finite numbers",
     ),
     "margin": (lambda: jaxeval.compare(A, B, margin=_any("x")), "margin: expected a number above"),
     "folder": (lambda: jaxeval.load("nowhere"), "no runs here"),

@@ -54,7 +54,6 @@ def test_runs_know_their_direction(capsys: pytest.CaptureFixture) -> None:
         ("model,score,metric,higher_is_better", ["f1", "false"], "f1, for which lower"),
         ("model,loss", [], "loss, for which lower is better"),
         ("model,loss,metric,higher_is_better", ["loss", "true"], None),
-        ("model,nll,metric", ["accuracy"], None),
         ("model,loss,metric", ["cosine"], "cosine, for which lower is better"),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jaxeval import files, parsers
+from jaxeval import files
 from jaxeval.errors import ConfigError, RunError
 
 
@@ -20,11 +20,11 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_made(tmp_path: Path) -
     before = [*tmp_path.iterdir()]
     for path in ("b.txt", "new/deep/b.txt", "a.txt"):
         files.refuse_unwritable(tmp_path / path)
-    files.refuse_unwritable(tmp_path / "new", folder=True)
+    files.refuse_unwritable(folder=tmp_path / "new")
     inside = tmp_path / "a.txt" / "new"
     for path, folder in ((inside / "b", False), (inside, True), (tmp_path / "a.txt", True)):
         with pytest.raises(RunError, match=r"cannot be written \(Not a directory\)"):
-            files.refuse_unwritable(path, folder=folder)
+            files.replaceable(path, is_file=not folder)
     with pytest.raises(RunError, match=r"cannot be written \(Is a directory\)"):
         files.refuse_unwritable(tmp_path)
     assert [*tmp_path.iterdir()] == before
@@ -135,7 +135,7 @@ def test_of_a_symlink_the_target_is_replaced(tmp_path: Path) -> None:
     folder.unlink()
     folder.symlink_to(tmp_path / "none")
     with pytest.raises(RunError, match="is a link to nothing"):
-        files.refuse_unwritable(folder, folder=True)
+        files.refuse_unwritable(folder=folder)
 
 
 def test_stdout_is_written_after_what_was_printed(tmp_path: Path) -> None:
@@ -160,12 +160,12 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(whole)
     pipe = str(tmp_path / "pipe")
     os.mkfifo(pipe)
-    parsers.refuse_unwritable(whole, other, None, "-", "-", pipe, pipe)
+    files.refuse_unwritable(whole, other, None, "-", "-", pipe, pipe)
     for second in (whole, f"{tmp_path}/./a", str(tmp_path / "link")):
         with pytest.raises(ConfigError, match="two outputs"):
-            parsers.refuse_unwritable(whole, other, second)
+            files.refuse_unwritable(whole, other, second)
     with pytest.raises(ConfigError, match="two outputs"):
-        parsers.refuse_unwritable(whole, folder=whole)
+        files.refuse_unwritable(whole, folder=whole)
     assert not (tmp_path / "a").exists()
 
 

@@ -104,7 +104,7 @@ def test_cancelled_requeued_and_left_alone(cluster: Path, tmp_path: Path) -> Non
     """Dies if a task that is cancelled, pre-empted or without a node ends the study or loses
     epochs, a second command submits what is in the queue, or a score is another than that of one
     process."""
-    long = [*launched.WORDS, "training.epochs=500", "training.checkpoint_every=50"]
+    long = [*launched.WORDS, "training.epochs=250", "training.checkpoint_every=50"]
     assert train([*long, "--out", str(tmp_path / "one")]) == 0
     folder = tmp_path / "jobs"
     words = [*long, "--out", str(folder), "--launch", f"slurm:{cluster}"]

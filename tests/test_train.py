@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from jaxeval import runs
-from jaxeval.population import host, loop
+from jaxeval.population import loop
 from jaxeval.runs import store
 from tests import processes, tiny_corpora
 from tests.verbs import train
@@ -24,9 +24,7 @@ TINY = [
 ]
 # the method after which a process kills itself (SIGKILL)
 _DEATHS = {
-    "epoch": (host.Population, "epoch"),  # trained, nothing recorded
     "write": (store._Table, "insert"),  # inside the transaction
-    "recorded": (store.Store, "record"),  # recorded, not checkpointed
     "checkpoint": (loop._Checkpoints, "save"),  # while it is written in the background
 }
 
@@ -73,7 +71,7 @@ def test_truth_is_worth_comparing(truth: tuple) -> None:
 
 def test_killed_and_resumed(truth: tuple, tmp_path: Path) -> None:
     """Dies if killed processes leave half a record, or the last one gives other scores."""
-    for death in (("epoch", 1), ("write", 4), ("checkpoint", 2)):
+    for death in (("write", 4), ("checkpoint", 2)):
         words = _words(tmp_path, "--seeds", "4")
         killed = processes.run("train", *words, before=functools.partial(die, *death))
         assert killed.returncode == -signal.SIGKILL, killed.stderr

@@ -38,12 +38,11 @@ def test_a_batch_that_was_stopped_ends_the_same(tmp_path: Path) -> None:
     by_rows = {(e.joined, e.values["rows"]) for e in history.evaluations}
     assert len(by_rows) == len({e.joined for e in history.evaluations}) and whole.compiled == 2
     assert {len(of.evaluations) for of in whole.saved} <= {0, 3, 6}  # batches as they are whole
-    for crash in (1, len(whole.saved) - 2):
-        killed, folder = Search(TOY, **of), tmp_path / str(crash)
-        with pytest.raises(Crash):
-            killed.go_on(folder, crash)
-        assert Search(TOY, **of, saved=killed.saved[-1]).go_on(folder) == history
-        assert rows(folder) == rows(tmp_path / "whole")
+    killed, folder = Search(TOY, **of), tmp_path / "killed"
+    with pytest.raises(Crash):
+        killed.go_on(folder, len(whole.saved) - 2)
+    assert Search(TOY, **of, saved=killed.saved[-1]).go_on(folder) == history
+    assert rows(folder) == rows(tmp_path / "whole")
 
 
 def test_lanes_are_refilled_and_a_killed_search_ends_the_same(tmp_path: Path) -> None:
@@ -62,12 +61,11 @@ def test_lanes_are_refilled_and_a_killed_search_ends_the_same(tmp_path: Path) ->
         if e.stopped:
             assert e.stopped == (Halving(2).rungs(5)[len(e.rungs) - 1], 5)
             assert e.scores == e.rungs[-1:]
-    for crash in (4, len(search.saved) - 2):
-        killed, folder = Search(TOY, "toy"), tmp_path / str(crash)
-        with pytest.raises(Crash):
-            killed.go_on(folder, crash)
-        assert Search(TOY, "toy", saved=killed.saved[-1]).go_on(folder) == whole
-        assert rows(folder) == rows(tmp_path / "whole")
+    killed, folder = Search(TOY, "toy"), tmp_path / "killed"
+    with pytest.raises(Crash):
+        killed.go_on(folder, 4)
+    assert Search(TOY, "toy", saved=killed.saved[-1]).go_on(folder) == whole
+    assert rows(folder) == rows(tmp_path / "whole")
     lost = Search(TOY, "toy")  # a lost state finds what is recorded
     values = [e.values for e in lost.go_on(tmp_path / "whole").evaluations]
     assert not lost.epochs and values == [e.values for e in whole.evaluations]

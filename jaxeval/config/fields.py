@@ -82,10 +82,6 @@ class Range:
         low, high, at = (math.log(v) if self.log else v for v in (self.low, self.high, value))
         return (at - low) / (high - low)
 
-    def from_unit(self, fraction: float) -> float:
-        """Returns the value of a quantile, rounded to six digits."""
-        return float(f"{self.at(fraction):.6g}")
-
 
 _NOT_NEGATIVE = Number(0)
 FRACTION = Number(0, 1, below=True)  # decay rates of moving averages, dropout rates

@@ -7,15 +7,14 @@ import numpy as np
 
 from jaxeval.report import Block, Document, Result, Table, scores, text
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import variances
 from jaxeval.stats.crossed import Crossed, TrainingPlan, t_quantile
 
-_PARTS = {"interaction": "split x seed"}
+_PARTS = {"interaction": "split x seed", "error": "repeated runs"}
 _SOURCES = {
     "split": "due to the split",
     "seed": "due to the seed",
     "interaction": "due to both together",
-    "error": "due to error",
+    "error": "due to repeated runs",
 }
 
 
@@ -34,33 +33,24 @@ class Noise(Result):
 
     metric: str
     unit: str
-    parts: Mapping[str, variances.Nested | CrossedStudy]
+    parts: Mapping[str, CrossedStudy]
     warnings: Sequence[str] = ()
     name: str = ""  # of the config; "": of a table
 
     def document(self) -> Document:
         """Returns the answer and table of the last part of the data; the others as details."""
-        repeats = {n: of for n, of in self.parts.items() if isinstance(of, variances.Nested)}
-        studies = {n: of for n, of in self.parts.items() if isinstance(of, CrossedStudy)}
-        sds = [sd for of in repeats.values() for sd in (of.sd_repeat, of.sd_seed)]
-        sds += [p.sd for of in studies.values() for p in of.components.components.values()]
-        means = [of.mean for of in repeats.values()]
-        means += [of.components.mean for of in studies.values()]
-        scale = scores.score_format(self.unit, sds, max(map(abs, means)))
-        if repeats:
-            answer = [_compare_repeats(repeats["test"], self.metric)]
-            details = []
-            blocks = _repeats(repeats, self.metric, scale)
-        else:
-            several = len(studies) > 1
-            metrics = [f"{name} {self.metric}" if several else self.metric for name in studies]
-            each = zip(studies.values(), metrics, strict=True)
-            *details, blocks = (_components(of, metric, scale) for of, metric in each)
-            last = [*studies.values()][-1]
-            metric = metrics[-1]
-            answer = [_largest_source(last.components, metric)]
-            if last.plan:
-                answer.append(_advice(last.components, last.plan, metric, scale))
+        each = [of.components for of in self.parts.values()]
+        sds = [part.sd for of in each for part in of.components.values()]
+        scale = scores.score_format(self.unit, sds, max(abs(of.mean) for of in each))
+        several = len(each) > 1
+        metrics = [f"{name} {self.metric}" if several else self.metric for name in self.parts]
+        of_parts = zip(self.parts.values(), metrics, strict=True)
+        *details, blocks = (_components(of, metric, scale) for of, metric in of_parts)
+        last = [*self.parts.values()][-1]
+        metric = metrics[-1]
+        answer = [_largest_source(last.components, metric)]
+        if last.plan:
+            answer.append(_advice(last.components, last.plan, metric, scale))
         title = f"Where the variance comes from: {self.name}".removesuffix(": ")
         more = [block for of in details for block in of]
         signature = text.versions()
@@ -74,43 +64,16 @@ class Noise(Result):
         )
 
 
-def _repeats(
-    parts: Mapping[str, variances.Nested], metric: str, scale: ScoreFormat
-) -> list[Block]:
-    """Returns a row for each part of the data."""
-    rows = []
-    for part, of in parts.items():
-        both = (of.sd_repeat, of.sd_repeat_interval), (of.sd_seed, of.sd_seed_interval)
-        sds = (text.estimate(*each, scale) for each in both)
-        rows.append((part, scale(of.mean), scale(of.sd), *sds))
-    names = ("mean", "sd of any run", "sd of one seed repeated", "sd between seeds")
-    dev = parts["dev"]
-    line = f"{dev.seeds} seeds, {dev.repeats} runs each; 95 % intervals for normal scores"
-    return [Table((scale.label(metric), *names), rows), line]
-
-
-def _compare_repeats(noise: variances.Nested, metric: str) -> str:
-    """States whether runs of one seed differ by less than seeds do."""
-    if noise.sd == 0:
-        return f"All runs have the same test {metric}: its sources of variance are unknown."
-    if noise.sd_repeat == 0:
-        return f"The same seed gave the same test {metric} bit for bit: only the seed changes it."
-    repeat, seed = noise.sd_repeat_interval, noise.sd_seed_interval
-    if repeat.high < seed.low:
-        return f"Test {metric} varies more between seeds than between runs of one seed."
-    if seed.high < repeat.low:
-        return f"Test {metric} varies more between runs of one seed than between seeds."
-    return "No difference was shown between the spread over seeds and that of one seed's runs."
-
-
 def _components(study: CrossedStudy, metric: str, scale: ScoreFormat) -> list[Block]:
     """Returns the mean, a row for each component and the total, and notes."""
     of = study.components
     runs = "" if of.repeats == 1 else f" x {of.repeats} runs"
+    splits, others = f"{of.splits} splits x ", "splits and seeds"
+    if of.splits == 1:
+        splits, others = "", "seeds"
     mean = (
-        f"{scale.label(metric)}, {of.splits} splits x {of.seeds} seeds{runs}: mean "
-        f"{scale(of.mean)}, standard error {scale(of.mean_se)} over other splits and seeds, "
-        f"{scale.ci(of.mean_interval)}"
+        f"{scale.label(metric)}, {splits}{of.seeds} seeds{runs}: mean {scale(of.mean)}, "
+        f"standard error {scale(of.mean_se)} over other {others}, {scale.ci(of.mean_interval)}"
     )
     rows = []
     for name, part in [*of.components.items(), ("any run", of.total)]:
@@ -134,6 +97,8 @@ def _largest_source(crossed: Crossed, metric: str) -> str:
     """States the shares of variance, and the largest one if its interval shows that it is."""
     if crossed.total.sd == 0:
         return f"All runs have the same {metric}: its sources of variance are unknown."
+    if crossed.splits == 1 and not crossed.components["error"].sd:
+        return f"The same seed gave the same {metric} bit for bit: only the seed changes it."
     named = {name: _SOURCES[name] for name in crossed.components}
     if crossed.repeats == 1:
         named["interaction"] += " (and error)"  # one run a cell: inseparable

@@ -12,7 +12,7 @@ from jaxeval.errors import DataError, argument, counted
 from jaxeval.runs import texts
 from jaxeval.runs.columns import listed
 from jaxeval.runs.layout import Layout, words_of
-from jaxeval.runs.metrics import LOWER_UNITS, PERCENT, Direction, Key, unit_of
+from jaxeval.runs.metrics import GAINS, LOWER_UNITS, PERCENT, Direction, Key, unit_of
 from jaxeval.runs.normal import LARGEST, Rows
 from jaxeval.runs.scores import DataSetScores, ModelScores, Status
 from jaxeval.runs.texts import Coded
@@ -21,8 +21,7 @@ _MOST_CELLS = 1 << 27
 _APART = 10  # least factor between percent and fractions that may be those of one model
 # metrics without an upper end, on any scale
 _UNBOUNDED = re.compile(
-    r"rewards?|returns?|throughput|speed|speedup|second|time|psnr|snr|elbo|likelihoods?"
-    r"|log_?probs?|informations?|gains?|ratio"
+    "rewards?|returns?|throughput|speed|speedup|second|time|psnr|snr|elbo|ratio|" + GAINS.pattern
 )
 
 
@@ -116,8 +115,8 @@ def _values(
     """Returns [n] scores (NaN or 0 for missing ones) and [n] statuses; refuses bad scores."""
     score, status = rows.score[where], rows.status[where]
     bad = np.flatnonzero((status == Status.SCORED) & ~np.isfinite(score))
+    drop, zero = (argument("missing", how) for how in ("drop", "zero"))
     if len(bad) and layout.missing == "error":
-        drop, zero = (argument("missing", how) for how in ("drop", "zero"))
         found = f"{counted(len(bad), 'score')} not finite, the first {score[bad[0]]}"
         advice = f"{drop} leaves them out, {zero} counts them as 0"
         raise rows.error(name, f"{found} of {_place(rows, int(where[bad[0]]))}; {advice}")
@@ -134,7 +133,6 @@ def _values(
         known = score[~lost]
         if not higher or (known.size and known.min() < 0 and known.max() <= 0):
             found = f"{counted(int(lost.sum()), 'score')} missing, and 0 would be the best"
-            drop, zero = (argument("missing", how) for how in ("drop", "zero"))
             raise rows.error(name, f"{zero}: {found}; expected {drop}")
     score[lost] = 0.0 if layout.missing == "zero" else np.nan
     return score, status

@@ -18,7 +18,8 @@ from jaxeval.data import text
 from jaxeval.errors import DataError, JaxevalError, counted, parsing, printable
 from jaxeval.files import Json
 from jaxeval.runs import texts
-from jaxeval.runs.layout import leaves
+from jaxeval.runs.layout import ROLES, leaves
+from jaxeval.runs.metrics import is_metric
 
 SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")  # of tables
 _MOST_ROWS = 10_000_000
@@ -251,7 +252,7 @@ def _read_json_lines(path: str | Path, wanted: Collection[str]) -> Columns:
 
 
 def _read_json(whole: str, path: str | Path) -> Columns:
-    """Reads a list of records, or {model: [scores]}; `number` counts the scores of a list."""
+    """Reads records, columns, or {model: [scores]}; `number` counts the scores of a list."""
     tree = _parsed(whole, path)
     if isinstance(tree, list) and tree and all(isinstance(r, dict) for r in tree):
         _refuse_many(len(tree), path)
@@ -259,10 +260,12 @@ def _read_json(whole: str, path: str | Path) -> Columns:
     if not (isinstance(tree, dict) and tree and all(isinstance(v, list) for v in tree.values())):
         expected = 'a list of records such as [{"model": "A", "score": 0.9}]'
         raise DataError(f"expected {{model: [scores]}} or {expected}", path)
+    sizes = {*map(len, tree.values())}
+    if len(sizes) == 1 and ({*ROLES} & tree.keys() or len([*filter(is_metric, tree)]) > 1):
+        return Columns(str(path), tree, range(1, max(sizes) + 1))  # columns, such as of Keras
     scores = [(name, k, score) for name, of in tree.items() for k, score in enumerate(of, 1)]
-    columns = zip(*scores, strict=True) if scores else ([], [], [])
-    values = dict(zip(("model", "number", "score"), columns, strict=True))
-    return Columns(str(path), values, values["number"])
+    records = [dict(zip(("model", "number", "score"), of, strict=True)) for of in scores]
+    return _from_records(records, path, [number for _, number, _ in scores])
 
 
 def _read_parquet(path: str | Path) -> Columns:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import scipy
@@ -15,7 +15,7 @@ from jaxeval.runs.normal import Rows
 from jaxeval.runs.texts import Coded, encode
 
 FOLDS = "iteration"  # of mlr3, beside resampling_id
-_REPEATS = {"rep", "repeat", "repetition"}  # words of a column of cross-validations
+_REPEATS = {"rep", "repeat", "repetition", "key"}  # of columns; Key_Run is Weka's
 _REPEATED = re.compile(r"(fold *\d+)[._ ](rep[a-z]* *\d+)", re.IGNORECASE)  # of caret: Fold1.Rep2
 _CLEAR = 0.001  # p from where scores of one fold are called alike
 
@@ -33,10 +33,9 @@ def find(rows: Rows, layout: Layout) -> tuple[Rows, bool, float]:
     named = role(column) == "split" and re.search("fold|cv", column, re.IGNORECASE)
     if not split or not (named or column == FOLDS or are_folds(split.names)):
         return rows, False, 0.0
-    if not seed or not seed.names[1:]:
-        return rows, True, 0.0
-    repeated = {*words_of(repeat)} & _REPEATS or all(re.match("rep", x, re.I) for x in seed.names)
-    if not repeated or (count := _folds(rows.dataset, seed, split)) < 2:
+    names = seed.names if seed else ()
+    repeated = {*words_of(repeat)} & _REPEATS or all(re.match("rep", x, re.I) for x in names)
+    if not (seed and names[1:] and repeated and (count := _folds(rows.dataset, seed, split)) > 1):
         return rows, True, 0.0
     if (p := _p_alike(rows, seed, split)) == 0:
         said = "all repeats have the same scores: they count as one cross-validation"
@@ -49,7 +48,7 @@ def find(rows: Rows, layout: Layout) -> tuple[Rows, bool, float]:
     return dataclasses.replace(rows, labels=labels, warnings=warnings), False, 1 / (count - 1)
 
 
-def are_folds(names: Sequence[str]) -> bool:
+def are_folds(names: Iterable[str]) -> bool:
     """True for texts such as Fold01, Fold1.Rep2, cv_3."""
     return all(re.match("fold|cv", name, re.IGNORECASE) for name in names)
 

@@ -59,8 +59,8 @@ def one_row_a_run(
     free = [n for n in table.values if n not in (*layout.columns.values(), *layout.models)]
     steps = [name for name in free if role(name) == "step"]
     answers = item_roles(free)
-    gold = ("gold",) if "predicted" in answers and "score" not in answers else ()
-    items = {answers[of]: _ITEMS for of in gold if of in answers}
+    both = {"gold", "predicted"} <= answers.keys() and "score" not in answers
+    items = {answers["gold"]: _ITEMS} if both else {}
     for name in (n for n in free if role(n) == "item"):
         doubt = f"; {argument('column', {'dataset': name})} if each is a data set or a setting"
         items[name] = _ITEMS + doubt * may_be_stratum(name)
@@ -88,14 +88,11 @@ def _has_several(run: np.ndarray, model: np.ndarray, item: np.ndarray, doubtful:
     Doubtful ones are many, and each is once in a run.
     """
     of_run = texts.dense(texts.pair_codes(run, item))
-    if not doubtful:
-        return bool(of_run.max() > run.max())
-    of_model = np.unique(np.stack([model, item]), axis=1)[0]
-    return bool(
-        of_run.max() > run.max()
-        and np.bincount(of_model).max() >= _MANY
-        and of_run.max() + 1 == len(run)
-    )
+    several = of_run.max() > run.max()
+    if several and doubtful:
+        of_model = np.unique(np.stack([model, item]), axis=1)[0]
+        several = np.bincount(of_model).max() >= _MANY and of_run.max() + 1 == len(run)
+    return bool(several)
 
 
 def refuse_history(table: Columns) -> None:

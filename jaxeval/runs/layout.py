@@ -19,14 +19,17 @@ _IDS = "id idx index number no nr"
 _NAMES = {
     "model": (
         "model modelname system method algorithm algo approach arch architecture agent classifier "
-        "estimator learner"
+        "estimator learner wflow keyscheme"
     ),
-    "seed": "seed randomseed randomstate run rep repeat repetition cvrepeat replicate trial",
-    "split": "split fold kfold cv cvfold outerfold outersplit partition",
+    "seed": (
+        "seed randomseed randomstate run rep repeat repetition cvrepeat replicate trial keyrun"
+    ),
+    "split": "split fold kfold cv cvfold outerfold outersplit partition keyfold",
     "dataset": (
         "dataset corpus treebank task benchmark game problem language lang langpair languagepair "
-        "lp domain env environment"
+        "lp domain env environment keydataset datasetname taskname"
     ),
+    "metric": "metric metricname",
     "item": (
         "item example doc document question sentence sent segment seg instance query qid "
         "utterance utt image passage case patient"
@@ -90,7 +93,7 @@ def may_be_stratum(name: str) -> bool:
 @functools.lru_cache(1 << 16)
 def role(name: str) -> str | None:
     """Returns what a column is by its name: a role, "step", "time", "setting", or None."""
-    words = [*words_of(name)]
+    words = [*words_of(re.sub(r"^(params?|config|args)\.", "", name))]  # of MLflow, nested JSON
     # seed1 is a seed; k5 and t5 may be names, f1 is one
     core = [re.sub(r"(?<=[a-z]{2})\d+$", "", w) for w in words if w not in _COUNTS]
     if len(words) > 1 and words[-1] in _IDS.split():
@@ -123,9 +126,10 @@ def leaves(tree: object, above: str = "") -> Iterator[tuple[str, object]]:
 
 
 def item_roles(columns: Collection[str]) -> dict[str, str]:
-    """Returns role -> column of a table of answers; a column named as its role goes first."""
+    """Returns role -> column by name: one named as its role first, nested keys and ids last."""
     found: dict[str, str] = {}
-    for name in columns:
+    ids = {c for c in columns if role(c) in AXES and c.lower().endswith("id")}
+    for name in sorted(columns, key=lambda c: (c in ids, "." in c)):
         if (meant := role(name)) in _NAMES and meant != "setting":
             found.setdefault(meant, name)
     return {meant: meant if meant in columns else name for meant, name in found.items()}

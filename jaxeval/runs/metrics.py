@@ -18,7 +18,7 @@ Direction = Literal["recorded", "named", "assumed"]
 _KNOWN = {
     "fraction": (
         "accuracy acc balanced_accuracy f1 f1score f2 fscore precision p@ recall r@ "
-        "exact_match em auc auroc uas las map ap mrr ndcg hits@ pass@"
+        "exact_match em auc auroc roc_auc pr_auc uas las map ap mrr ndcg hits@ pass@"
     ),
     "error rate": "error_rate wer cer",
     "bits": "bits bpc bpb bpw bpd bits_per_character bits_per_byte bits_per_word bits_per_dim",
@@ -32,12 +32,12 @@ _LOWER = (
     "ter loss losses error err mse rmse mae mape mcd edit_distance negative_log_likelihood "
     "neg_log_likelihood mean_squared_error root_mean_squared_error mean_absolute_error brier "
     "brier_score ece fid logloss rmsle smape wape mase crps eer fpr false_positive_rate lpips "
-    "fvd hd95 latency latency_ms regret der wil xent ce kl kl_div kl_divergence"
+    "fvd hd95 latency latency_ms regret der wil xent ce kl kl_div kl_divergence merror mlogloss"
 )
 _HIGHER = (
     "bleu sacrebleu chrf rouge rouge1 rouge2 rouge_l rouge_lsum meteor comet bleurt bertscore "
     "cider mcc auprc average_precision acc_norm correct pearson spearman pearsonr spearmanr "
-    "kendall kappa r2 iou rsquared miou dice matthews_correlation"
+    "kendall kappa r2 rsq rsquared iou miou dice matthews_correlation percent_correct"
 )
 _UNCLEAR = re.compile(r"ap|ce|f2|(.*[^a-z])?(bit|nat)")  # val_ce and mAP are clear, w_bit is not
 _STEP = 1e-4  # of a sum, for derivatives
@@ -51,7 +51,7 @@ _BESIDE = "training score macro micro weighted best final last max min classif r
 _ASIDE = _PARTS.union(_BESIDE.split())
 _NUMBER = re.compile(r"(\b(top|p))?\d+k?$|^k$|^top$")  # top5, p99, and the ends of AP50, FID50k
 # more bits of information are better, or no one knows
-_GAINS = re.compile(r"likelihoods?|log_?liks?|log_?probs?|informations?|gains?")
+GAINS = re.compile(r"likelihoods?|log_?liks?|log_?probs?|informations?|gains?")
 # the sign of what follows is turned, or may be
 _TURNING = {"neg", "negative", "negated", "minus", "inverse", "inverted", "reciprocal"}
 _TURNING_FIRST = ("1", "one", "no")  # 1-wer and 1 - test_wer, but not zero_one_loss
@@ -59,7 +59,6 @@ _ANY_SIGN = {"loss", "nat", "nll", "likelihood"}  # negative ones are of densiti
 _TRAINING = {"train", "training", "trn"}
 DEV = {"dev", "val", "valid", "validation"}
 _LOSS = {"loss", "nll", "cost", "logloss"}
-_UNIT_NAMES = tuple(_KNOWN)
 PERCENT = ("fraction", "error rate")  # stored from 0 to 1, shown in percent
 
 
@@ -68,7 +67,7 @@ def _words(metric: str | None) -> Sequence[str]:
 
     What follows is a condition, which has no direction: TPR@FPR=0.1.
     """
-    words = words_of((metric or "").replace("@", " at "))
+    words = words_of(re.sub("^metrics[./]", "", metric or "").replace("@", " at "))
     return (*words[: words.index("at", 1)], "@") if "at" in words[1:] else words
 
 
@@ -93,7 +92,7 @@ def stored_unit(metric: str | None, largest: float, unit: str | None = None) -> 
       largest: the largest absolute score.
       unit: the unit that the source records.
     """
-    named = unit if unit in _UNIT_NAMES else unit_of(metric)
+    named = unit if unit in _KNOWN else unit_of(metric)
     return "number" if largest > 1 and named in PERCENT else named
 
 
@@ -101,7 +100,7 @@ def bounds(
     metric: str | None, scores: np.ndarray, unit: str | None = None
 ) -> tuple[float, float] | None:
     """Returns the range of a metric, (0, 1) of fractions, (0, inf) of errors; None if unknown."""
-    named = unit if unit in _UNIT_NAMES else unit_of(metric)
+    named = unit if unit in _KNOWN else unit_of(metric)
     least = scores.min(initial=math.inf)
     if named == "fraction" and least >= 0:
         return next(((0.0, top) for top in (1.0, 100.0) if scores.max(initial=0) <= top), None)
@@ -130,7 +129,7 @@ def higher_is_better(metric: str | None, unit: str | None = None) -> bool | None
         turned = _TURNING & {*before} or (first in _TURNING_FIRST and _NEUTRAL.issuperset(others))
         if _UNITS.get(name) == "bits" or name == "nat":
             known = higher_is_better(" ".join(before))
-            unknown = known is None and (turned or _GAINS.search("_".join(before)))
+            unknown = known is None and (turned or GAINS.search("_".join(before)))
             return None if unknown else known or False
         if name in _DIRECTIONS:
             return None if turned else _DIRECTIONS[name]
@@ -164,7 +163,7 @@ def resolve_direction(
 def is_metric(name: str) -> bool:
     """True for a metric's name, also beside words for parts of the data or means: dev_f1, UAS."""
     known = (before for ending, before in _endings(name) if ending in _DIRECTIONS)
-    return _ASIDE.issuperset(_words(name)) or any(map(_ASIDE.issuperset, known))
+    return _ASIDE.issuperset(_words(name)) or any(map((_ASIDE | _TURNING).issuperset, known))
 
 
 def sort_scores(columns: Iterable[str]) -> list[str]:

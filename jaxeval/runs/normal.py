@@ -25,13 +25,11 @@ FAILED = (
     *("diverged", "failed", "fail", "crashed", "killed", "error", "canceled", "cancelled"),
     *("timeout", "oom", "out_of_memory"),
 )
-_NUMBER = r"[+-]?\d*\.?\d+\s*"
+_NUMBER = r"[+-]?\d*[.,]?\d+\s*"
 _NOTATIONS = {  # -> what is expected instead
-    re.compile(
-        r"[+-]?[\d.]*,\d+(\s*%)?"
-    ): "one decimal point (or comma, in a CSV with semicolons)",
-    re.compile(rf"{_NUMBER}%"): "the number without the percent sign",
-    re.compile(rf"{_NUMBER}(±|\+/?-).*"): "the score of each run, not a mean with its spread",
+    rf"{_NUMBER}%": "the number without the percent sign",
+    rf"{_NUMBER}(±|\+/?-|\$?\\pm|\(\d).*": "the score of each run, not a mean with its spread",
+    r"[+-]?[\d.,]*,[\d.]+": "one decimal point (or comma, in a CSV with semicolons)",
 }
 
 
@@ -116,7 +114,7 @@ def parse_scores(table: Columns, name: str) -> tuple[np.ndarray, dict[int, Unusa
         row = int(table.rows[k])
         if isinstance(value, Mapping | list | tuple | np.ndarray):
             found = f"row {row}, column {name}: {str(value)[:40]} is not a number"
-            raise DataError(f"{found}; expected a score in each record", table.source)
+            raise DataError(f"{found}; expected a row for each score", table.source)
         refuse_notation(value, name, row, table.source)
         what = "infinite" if not math.isnan(score[k]) else f"not a number: {str(value)[:40]!r}"
         what += ", which belongs in a column status" * is_failed(value)
@@ -128,7 +126,7 @@ def refuse_notation(value: object, column: str, row: int, source: str) -> None:
     """Raises DataError for a number with a decimal comma, a percent sign or its spread."""
     text = str(value).strip()
     for notation, expected in _NOTATIONS.items():
-        if notation.fullmatch(text):
+        if re.fullmatch(notation, text):
             found = f"row {row}, column {column}: {text!r:.40}"
             raise DataError(f"{found}; expected {expected}", source)
 
@@ -192,8 +190,10 @@ def column_direction(
             expected += f", or not known to be; {argument('lower_is_better', False)} says they are"
         raise DataError(f"several metrics ({listed(named)}); {expected}", source)
     better = next(iter(known), None)
-    if better is None:  # the unit is that of the column metric
-        better = metrics.higher_is_better(name, None if named else unit)
+    own = metrics.higher_is_better(name, None if named else unit)  # the unit is that of metrics
+    if {better, own} == {True, False} and recorded is asked is None:
+        raise DataError(f"column {name}: expected {named[0]}, as the column metric says", source)
+    better = own if better is None else better
     metric = (*named, name or "score")[0]
     higher = metrics.resolve_direction(recorded, asked, better, metric, who, source)
     told = recorded is not None or asked is not None

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import histories, metrics, normal, texts
+from jaxeval.runs import histories, metrics, normal
 from jaxeval.runs.columns import Columns, is_text, known_numbers, listed
 from jaxeval.runs.cross_validation import FOLDS, are_folds, is_of_mlr3
 from jaxeval.runs.layout import AXES, ROLES, Layout, item_roles, role, words_of
@@ -91,13 +91,18 @@ def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
     used = {*taken.values(), *layout.columns.values(), *layout.models}
     free = [name for name in table.values if name not in used]
     meant = item_roles(free)
-    if "resample" in meant and are_folds(texts.encode(table[meant["resample"]]).names):
-        meant.setdefault("split", meant["resample"])  # of caret
+    for name in ("id2", "id", meant.get("resample")):  # of tidymodels, of caret
+        if name in free and are_folds(map(str, table[name])):
+            meant.setdefault("split", name)
     if FOLDS in free and not {"split"} & {*meant, *taken} and is_of_mlr3(table):
         meant["split"] = FOLDS
-    meaning = (*AXES, "model", "status")
+    if "metric" in meant and not is_text(table[meant["metric"]]):
+        del meant["metric"]
+    meaning = (*AXES, "model", "status", "metric")
     known = {of: name for of, name in meant.items() if of in meaning and of not in taken}
-    if {*layout.models} & table.values.keys() or [*map(role, free)].count("model") > 1:
+    models = [name for name in free if role(name) == "model"]
+    plain = [name for name in models if "." not in name]  # of nested keys
+    if {*layout.models} & table.values.keys() or len(plain or models) > 1:
         known.pop("model", None)
     if "model" not in {**taken, **known}:
         known.pop("status", None)
@@ -107,7 +112,8 @@ def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
 def _score_candidates(table: Columns, layout: Layout) -> list[str]:
     """Returns the columns named as metrics, else others of numbers without a role, else a loss."""
     taken = {*layout.columns.values(), *present(table, layout).values(), ""}
-    free = [n for n in table.values if not (n in taken or role(n) or metrics.is_training(n))]
+    free = [n for n in table.values if not (n in taken or metrics.is_training(n))]
+    free = [n for n in free if role(n) in (None, "score", "metric")]  # Score; Metric of numbers
     named = [*filter(is_metric, free)]
     numbers = named or [n for n in free if len(known_numbers(table.values[n]))]
     losses = (name for name in table.values if name not in taken and words_of(name) == ("loss",))
@@ -118,12 +124,10 @@ def _score_candidates(table: Columns, layout: Layout) -> list[str]:
 
 
 def _no_score(candidates: Sequence[str]) -> str:
-    if len(candidates) < 2:
-        return "no column score"
-    several = f"{listed(candidates, 4)} could each be the score"
+    found = f"{listed(candidates, 4)} could each be the" if candidates else "no column"
     expected = "expected one row per score, with their names in a column dataset (or split, seed)"
-    advice = f"; if they are data sets, splits or seeds, {expected}"
-    return several + advice * (not any(map(is_metric, candidates)))
+    advice = f"; if columns are data sets, splits or seeds, {expected}"
+    return f"{found} score" + advice * (not any(map(is_metric, candidates)))
 
 
 def _unclear(
@@ -136,14 +140,14 @@ def _unclear(
 def _refuse_other_columns(table: Columns, columns: Sequence[str], single: bool) -> None:
     """Refuses columns of a wide table that are no scores of a model."""
     named = [name for name in columns if is_metric(name)]
+    model = {} if single else {"model": "NAME"}
     if len(named) > 1:
-        model = {} if single else {"model": "NAME"}
         why = f"{listed(named, 4)} look like metrics of one model"
         raise _unclear(table, why, {"score": metrics.sort_scores(named)[0]} | model)
     numbers = {name: known_numbers(table.values[name]) for name in columns}
     fractions = any(np.any(values % 1) for values in numbers.values())
+    doubts: list[tuple[str, str, str]] = []  # column, its likely role, what it looks like
     for name, values in numbers.items():
-        asked = "ROLE"
         cells = enumerate(() if len(values) or len(table) == 1 else table.values[name])
         words = ((k, cell) for k, cell in cells if normal.word(cell) not in normal.MISSING)
         if found := next(words, None):
@@ -151,15 +155,17 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str], single: bool) 
             if len(known_numbers([*table.values])):
                 why = "the first line looks like a row of scores"
                 raise DataError(f"{why}; expected a header, such as model,seed,f1", table.source)
-            what = f"text ({found[1]})"
-            asked = "model" if len({*table.values[name]}) < len(table) else asked
+            asked = "model" if len({*table.values[name]}) < len(table) else "ROLE"
+            doubts.append((name, asked, f"text ({found[1]})"))
         elif role(name):
-            what = "a time, a step, an index or a setting"
+            doubts.append((name, "ROLE", "a time, a step, an index or a setting"))
         elif fractions and len(values) and not np.any(values % 1):
-            what = f"whole numbers ({values[0]:g} ...) beside fractions"
-        else:
-            continue
+            doubts.append((name, "ROLE", f"whole numbers ({values[0]:g} ...) beside fractions"))
+    if doubts:
+        name, asked, what = doubts[0]
         rest = listed([other for other in columns if other != name], 4)
         why = f"column {name!r} looks like {what}, not like the scores of a model"
         roles = "name its role, such as model or dataset, or leave it out by naming models"
-        raise _unclear(table, f"{why}; {roles} ({rest})", {asked: name})
+        many = 2 * len(doubts) > len(columns)  # no wide table
+        advice = {**model, "score": "NAME"} if asked == "ROLE" and many else {asked: name}
+        raise _unclear(table, f"{why}; {roles} ({rest})", advice)

@@ -238,6 +238,7 @@ def from_arrays(
     direction: Direction = "recorded",
     clusters: Sequence | np.ndarray | None = None,
     runs: Mapping[str, Sequence[str]] | None = None,
+    zero: bool = False,
 ) -> DataSetScores:
     """Returns scores of items from arrays in memory.
 
@@ -248,10 +249,11 @@ def from_arrays(
         all models.
       clusters: [I] cluster labels of the items.
       runs: model -> names of its runs.
+      zero: counts a missing score as 0.
     """
     models = {}
     for model, given in arrays.items():
-        scores = _cube(given, model)
+        scores = np.nan_to_num(_cube(given, model)) if zero else _cube(given, model)
         status = np.where(np.isnan(scores), Status.UNSCORED, Status.SCORED).astype(np.uint8)
         names = (runs or {}).get(model)
         labels = {"name": np.array(names, object)} if names else {}

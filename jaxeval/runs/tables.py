@@ -16,6 +16,8 @@ from jaxeval.runs.texts import Coded, constant, encode
 
 # columns of a table of runs: of Weights & Biases, of its API, of a tracker on this machine
 _RUNS = ("Name State Created", "Name State Runtime", "name _runtime", "Name status")
+_MEAN = r"(mean|average|avg|std|stdev|std[ .]*dev)\.?"
+_PART = r"|train(ing)?|dev|val(id|idation)?|test|eval|evaluation"
 _WHOLE = re.compile(r"(?:^|[-_./ ])(?:seed|run)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
 # of trackers: vit-s16 of another table is a model
 _SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
@@ -51,10 +53,12 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
 
 
 def _build(rows: Rows, layout: Layout) -> Scores:
-    folds = False
-    overlap = 0.0
-    if "split" in rows.labels:
-        rows, folds, overlap = cross_validation.find(rows, layout)
+    for axis, of in {"dataset": rows.dataset, **rows.labels}.items():
+        odd = re.compile(_MEAN + _PART * (axis == "split"), re.IGNORECASE)
+        for name in filter(odd.fullmatch, of.names if of.names[1:] else ()):
+            why = f"row {rows.number[of.among([name])][0]}: {axis} {name!r} looks like a mean"
+            raise DataError(f"{why} or a part of the data; keep the rows of one kind", rows.source)
+    rows, folds, overlap = cross_validation.find(rows, layout)
     if rows.labels:
         _join_runs(rows, layout)
     return dataclasses.replace(cube.build(rows, layout), folds=folds, overlap=overlap)
@@ -152,27 +156,27 @@ def _choose(
         if asked not in ROLES:
             expected = f"of scores of runs, expected one of {', '.join((*ROLES, *PICKS))}"
             raise DataError(f"{argument('column', {asked: column})}: {expected}", table.source)
-    if "model" not in there:
-        wide = roles.score_columns(table, layout)
-        message = ""
-        if "score" in there and layout.single:
-            return table, [there["score"]]
+    score = layout.columns.get("score", "score")
+    scores: Sequence[str] = [score]
+    if "model" in there:
+        raw = table[there["model"]]
+        nameless = np.flatnonzero(encode(raw).among(["", "None", "nan", "<NA>"])).tolist()
+        for k in (k for k in nameless if not isinstance(raw[k], str) or raw[k] == ""):
+            place = f"row {table.rows[k]}, column {there['model']}"
+            raise DataError(f"{place}: the model has no name", table.source)
+        table[score]
+        table = _only(table, "model", there["model"], layout.models)
+    elif not ("score" in there and layout.single):
+        scores = roles.score_columns(table, layout)
         if "score" in there:
-            message = f"column {there['score']} holds the scores, but there is no column model; "
+            message = f"column {score} holds the scores, but there is no column model; "
             message += f"name it with {argument('column', {'model': 'NAME'})}"
-        elif not wide:
+        elif not scores:
             message = "expected columns model and score, or a column for each model"
-        message = message or _doubt(wide, layout, there)
+        else:
+            message = _doubt(scores, layout, there)
         if message:
             raise DataError(message, table.source)
-        return table, wide
-    score = layout.columns.get("score", "score")
-    raw = table[there["model"]]
-    nameless = np.flatnonzero(encode(raw).among(["", "None", "nan", "<NA>"])).tolist()
-    for k in (k for k in nameless if not isinstance(raw[k], str) or raw[k] == ""):
-        raise DataError(f"row {table.rows[k]}: the model has no name", table.source)
-    table[score]
-    table = _only(table, "model", there["model"], layout.models)
     if layout.metric is None and "metric" in there:
         if len(known := encode(table[there["metric"]]).names) > 1 and not _has_own(table, there):
             advice = f"choose one with {argument('metric', 'NAME')}"
@@ -182,7 +186,7 @@ def _choose(
             expected = f"a column metric, or {argument('column', {'metric': 'NAME'})}"
             raise DataError(f"{argument('metric')}: expected {expected}", table.source)
         table = _only(table, "metric", there["metric"], [layout.metric])
-    return table, [score]
+    return table, scores
 
 
 def _doubt(names: Sequence[str], layout: Layout, there: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Runs that Weights & Biases, MLflow, TensorBoard or trackio keep on this machine.
+"""Runs that Weights & Biases, MLflow or TensorBoard keep on this machine.
 
 None of them is imported, and nothing is unpickled. Fields of protocol buffers are those of
 tensorflow/core/util/event.proto, tensorboard/plugins/hparams/plugin_data.proto and
@@ -28,7 +28,6 @@ _TFRECORD = struct.Struct("<QI")
 # length, kind; kinds 1 and 4 end a record
 _LEVELDB = struct.Struct("<IHB")
 _BLOCK = 1 << 15
-_ENDS = (1, 4)
 _WANDB = b":W&B"
 _BYTES = {1: 8, 5: 4}  # of a field, by its wire type
 
@@ -70,8 +69,6 @@ def find(path: Path) -> tuple[str, Sequence[Run]]:
     for program, (pattern, reader) in _READERS.items():
         if fitting := [file for file in every if file.match(pattern)]:
             return program, [*reader(fitting, path).values()]
-    databases = [file for file in every if file.suffix == ".db"]
-    path = databases[0] if len(databases) == 1 else path  # of trackio's folder
     if not path.is_file():
         return "", ()
     with path.open("rb") as stream:
@@ -81,10 +78,8 @@ def find(path: Path) -> tuple[str, Sequence[Run]]:
         tables = {name for (name,) in sql.execute("SELECT name FROM sqlite_master")}
         if {"runs", "params", "latest_metrics"} <= tables:
             return "MLflow", [*_read_mlflow(sql.execute).values()]
-        if {"metrics", "configs", "system_metrics"} <= tables:
-            return "trackio", [*_read_trackio(sql.execute).values()]
     ours = "runs of jaxeval end in .sqlite, and jaxeval settle report reads ledgers"
-    raise DataError(f"a database without runs of MLflow or trackio; {ours}", path)
+    raise DataError(f"a database without runs of MLflow; {ours}", path)
 
 
 def _read_mlflow(select: _Select) -> Mapping[str, Run]:
@@ -100,16 +95,6 @@ def _read_mlflow(select: _Select) -> Mapping[str, Run]:
     for key, name, step, value, is_nan in select(query):
         if key in runs:
             runs[key].add(step, {name: float("nan") if is_nan else value})
-    return runs
-
-
-def _read_trackio(select: _Select) -> Mapping[str, Run]:
-    runs: dict[str, Run] = {}
-    for key, name, config in select("SELECT run_id, run_name, config FROM configs"):
-        runs[key] = Run(name, config=_flat(json.loads(config)))
-    query = "SELECT run_id, run_name, step, metrics FROM metrics ORDER BY id"
-    for key, name, step, values in select(query):
-        runs.setdefault(key, Run(name)).add(step, json.loads(values))
     return runs
 
 
@@ -252,7 +237,7 @@ def _wandb(raw: bytes) -> Iterator[bytes]:
         _, size, kind = _LEVELDB.unpack_from(raw, at)
         at += _LEVELDB.size + size
         record += raw[at - size : at]
-        if kind in _ENDS and at <= len(raw):
+        if kind in (1, 4) and at <= len(raw):
             yield record
             record = b""
 

@@ -229,7 +229,7 @@ def opened(path: Path | None, read_only: bool = False) -> Iterator[Ledger]:
     if path is not None and read_only and not path.is_file():
         raise ConfigError(f"{path}: no such ledger; expected one that settle has written")
     if path is not None and not read_only:
-        files.refuse_unwritable(path)
+        files.replaceable(path)  # else RunError
         path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with contextlib.closing(files.connect(path, write=not read_only)) as sql:

@@ -144,10 +144,12 @@ def sample(values: Sample, name: str = "scores", at_least: int = 1) -> np.ndarra
     """Returns values as a float64 array [n]; raises DataError unless all are finite numbers."""
     array = floats(values, f"{name}: expected numbers")
     if array.ndim != 1:
-        raise DataError(f"{name}: expected one axis of numbers, found {array.ndim}")
-    if not np.isfinite(array).all():
-        where = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise DataError(f"{name}: value {where} is {array[where]}; expected a finite number")
+        shape = [*array.shape]
+        raise DataError(f"{name}: expected a sequence of numbers, found shape {shape}")
+    if len(wrong := np.flatnonzero(~np.isfinite(array))):
+        what = "missing" if np.isnan(array[wrong[0]]) else "infinite"
+        what += f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        raise DataError(f"{name}: value {wrong[0] + 1} is {what}; expected finite numbers")
     if len(array) < at_least:
         of = "value" if at_least == 1 else "values"
         raise DataError(f"{name}: expected at least {at_least} {of}, found {len(array)}")

@@ -55,12 +55,11 @@ def choose_pairs(
                 if pair.unit == "data set":
                     expected = f"1 data set in common; expected at least {pair.fewest}"
                     raise DataError(f"{pair.a} and {pair.b}: {expected}", scores.source)
+                single = f"{name}{stats.on(pair.data_set)}: {count} score"
+                single += f" of {scores.metric}" if scores.metric else ""
                 expected = f"expected at least {FEWEST} of a model, better 5 (other seeds, splits)"
-                raise DataError(
-                    f"{name}{stats.on(pair.data_set)}: {count} score, which says nothing about a "
-                    f"distribution; {expected}",
-                    scores.source,
-                )
+                why = f"{single}, which says nothing about a distribution"
+                raise DataError(f"{why}; {expected}", scores.source)
     overlap = scores.overlap if units.unit == "split" else 0.0
     found = [dataclasses.replace(pair, overlap=overlap) for pair in found]
     by_ranks = power.by_ranks(found, alpha)

@@ -2,8 +2,8 @@
 
 Two-way crossed random effects from the mean squares of a balanced table (Searle, Casella &
 McCulloch 1992, chapter 4). Notation: S splits, R seeds, n runs a cell; with n = 1 the interaction
-includes the error. Intervals hold for normal scores. Values are [...]: of one table or of many of
-one shape.
+includes the error. With S = 1, seeds with repeated runs, there is no split and no interaction.
+Intervals hold for normal scores. Values are [...]: of one table or of many of one shape.
 """
 
 import dataclasses
@@ -94,6 +94,7 @@ class _MeanSquares(NamedTuple):
         rest = cell - grand - of_split - of_seed
 
         def square(effects: np.ndarray, runs: int, df: int) -> Variance:
+            df = max(1, df)  # one split: 0 / 1
             return Variance(runs * np.sum(effects**2, axis=(-2, -1)) / df, df)
 
         error = None
@@ -115,8 +116,9 @@ class _MeanSquares(NamedTuple):
         """Each variance component, then the variance of "any run", by their expectations."""
         splits, seeds, n = self.shape
         parts = {}
-        for name, runs in (("split", n * seeds), ("seed", n * splits), ("interaction", n)):
-            below = self.error if name == "interaction" else self.interaction
+        sizes = {"split": n * seeds, "seed": n * splits, "interaction": n}
+        for name, runs in sizes.items() if splits > 1 else [("seed", n)]:
+            below = self.error if name == "interaction" or splits == 1 else self.interaction
             minus = None if below is None else (1 / runs, below)
             parts[name] = Combination(((1 / runs, getattr(self, name)),), minus)
         any_run: tuple[_Term, ...] = (
@@ -170,7 +172,7 @@ class _Component:
 class Crossed:
     """Components of the variance of scores, and the error of their mean."""
 
-    splits: int
+    splits: int  # 1: there are no parts split and interaction
     seeds: int
     repeats: int
     mean: float
@@ -185,15 +187,16 @@ def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Cross
     """Variance components, total and mean of a crossed design, with intervals for normal scores.
 
     The components are the method of moments, which is REML if none is negative. Equal scores have
-    no intervals.
+    no intervals, nor has an error of 0.
 
     Args:
-      scores: [S, R] or [S, R, n]: seed r on split s in row s and column r; S, R >= 2.
+      scores: [S, R] or [S, R, n]: seed r on split s in row s and column r; R >= 2, S or n >= 2.
     """
     expected = "expected [splits, seeds] or [splits, seeds, runs], 2 or more of both"
     table = floats(scores, f"crossed design: {expected}, all cells with as many runs")
     table = table[..., np.newaxis] if table.ndim == 2 else table
-    if table.ndim != 3 or min(table.shape[:2]) < 2 or not np.isfinite(table).all():
+    few = table.ndim != 3 or table.shape[1] < 2 or max(table.shape[::2]) < 2
+    if few or not np.isfinite(table).all():
         shape = list(np.shape(scores))
         raise DataError(f"crossed design: {expected}, finite numbers; found shape {shape}")
     squares = _MeanSquares.from_tables(table)
@@ -210,8 +213,9 @@ def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Cross
     found = {}
     for name, part in parts.items():
         low, high = (float(np.sqrt(end)) for end in part.limits(confidence))
-        interval = Interval(low, high, confidence, "modified large-sample") if varies else none
         size = sizes[name]
+        known = varies and (size or name != "error")  # runs repeated on a CPU are equal
+        interval = Interval(low, high, confidence, "modified large-sample") if known else none
         share = max(0.0, size) / whole if whole else None
         found[name] = _Component(float(np.sqrt(max(0.0, size))), interval, share, size < 0)
     total = found.pop("any run")
@@ -223,6 +227,8 @@ def balanced(
     splits: Sequence[Hashable], seeds: Sequence[Hashable], scores: Sequence[float | None]
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Arranges runs in any order as a table [S, R, n]; a score of None is missing.
+
+    S and R are at least 2, or S is 1 and R and n are.
 
     While a cell has fewer scores than the fullest, drops the split or seed with the largest share
     of such cells; of equals a seed, which is cheaper to replace.
@@ -246,15 +252,15 @@ def balanced(
         worst = int(shares[axis].argmax())
         cells_of = lost.shape[1 - axis]
         left_out = f"{('split', 'seed')[axis]} {names[axis][keep[axis].pop(worst)]} is left out"
-        empty = round(shares[axis][worst] * cells_of)
-        dropped.append(f"{left_out}: no score of {empty} of its {cells_of} cells")
-    if min(map(len, keep)) < 2:
+        of = f"{round(shares[axis][worst] * cells_of)} of its {cells_of} cells"
+        dropped.append(f"{left_out}: no score of {of if cells_of > 1 else 'a run'}")
+    least = 1 if len(names[0]) == 1 and count > 1 else 2
+    if len(keep[0]) < least or len(keep[1]) < 2:
         failed = sum(score is None for score in scores)
         raise DataError(
-            "crossed design: expected every seed on every split, 2 or more of both; found "
-            f"{counted(len(scores), 'run')} ({failed} without a score) of "
-            f"{counted(len(names[0]), 'split')} and {counted(len(names[1]), 'seed')}, "
-            "which have not 2 x 2 in common"
+            "noise: expected every seed on every split, 2 or more of both, or 2 or more runs of "
+            f"each seed; found {counted(len(scores), 'run')} ({failed} without a score) of "
+            f"{counted(len(names[0]), 'split')} and {counted(len(names[1]), 'seed')}"
         )
     table = [[cells[names[0][s], names[1][r]] for r in keep[1]] for s in keep[0]]
     return np.array(table, np.float64), tuple(dropped)

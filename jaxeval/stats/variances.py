@@ -12,15 +12,13 @@ tables of one shape.
 `nested` has those of runs repeated with the same seed.
 """
 
-import dataclasses
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import scipy
 
-from jaxeval.stats import Interval, crossed, varies
+from jaxeval.stats import Interval, crossed
 from jaxeval.stats.crossed import Variance
 
 _QUARTER = 0.25  # of an item
@@ -241,60 +239,3 @@ def _jeffreys(share: np.ndarray, n: np.ndarray, confidence: float) -> _Ends:
     wrong = (1 - share) * n
     low, high = (scipy.special.betaincinv(right + 0.5, wrong + 0.5, p) for p in (tail, 1 - tail))
     return np.where(right == 0, 0.0, low), np.where(wrong == 0, 1.0, high)
-
-
-@dataclasses.dataclass(frozen=True)
-class Nested:
-    """Variance components of repeated runs of each seed; intervals hold for normal scores.
-
-    There is no interval for a part that does not vary, such as runs repeated on a CPU.
-    """
-
-    seeds: int
-    repeats: int
-    mean: float
-    sd_repeat: float  # of runs with the same seed
-    sd_repeat_interval: Interval
-    sd_seed: float  # between seeds, without the share of repeats
-    sd_seed_interval: Interval
-    sd: float  # of one run with any seed
-
-
-def nested(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Nested:
-    """Computes the spread of seeds and of repeated runs from scores [S][R], S and R > 1.
-
-    The interval of the repeats is chi-squared, that of the seeds Williams' and Tukey's (Searle,
-    Casella & McCulloch 1992, section 3.8), which covers at least as often as it says.
-    """
-    table = np.array(scores, float)
-    seeds, repeats = table.shape
-    varying = varies(table.ravel())
-    between = seeds - 1
-    within = seeds * (repeats - 1)
-    means = table.mean(axis=1)
-    apart = table - table[:, :1]  # apart: exactly 0 of equal scores
-    ssb = repeats * float(np.sum((means - table.mean()) ** 2))
-    ssw = sum(float(np.sum((row - row.mean()) ** 2)) for row in apart)
-    of_means = float(np.sum(repeats * (means - table.mean()) ** 2)) / between
-    variance = max(0.0, (of_means - ssw / within) / repeats) if varying else 0.0
-
-    def of_seeds(tail: float) -> float:
-        # F_tail times the mean square of repeats: what it would add to the seeds' sum of squares
-        noise = between * scipy.stats.f.ppf(tail, between, within) * ssw / within
-        return math.sqrt(max(0.0, ssb - noise) / (repeats * scipy.stats.chi2.ppf(tail, between)))
-
-    tails = (1 + confidence) / 2, (1 - confidence) / 2
-    of_repeat = Interval.none(confidence, "repeats of a seed do not vary")
-    of_seed = Interval.none(confidence, "the scores do not vary")
-    if ssw:
-        low, high = (math.sqrt(ssw / scipy.stats.chi2.ppf(tail, within)) for tail in tails)
-        of_repeat = Interval(low, high, confidence, "chi-squared")
-    if varying:
-        low, high = map(of_seeds, tails)
-        of_seed = Interval(low, high, confidence, "Williams-Tukey")
-    sd_repeat = math.sqrt(ssw / within)
-    sd_seed = math.sqrt(variance)
-    whole = math.hypot(sd_seed, sd_repeat)
-    return Nested(
-        seeds, repeats, float(means.mean()), sd_repeat, of_repeat, sd_seed, of_seed, whole
-    )

@@ -65,14 +65,9 @@ class _Axis:
             return float(index) if self.categorical else float(self._even(index))
         if isinstance(of, Grid) and not of.log:
             return float(self._even(round((float(value) - of.low) / of.step)))
-        low = float(of.low)
-        high = float(of.high)
-        number = float(value)
-        if low == high:
+        if of.low == of.high:
             return 0.5
-        if of.log:
-            low, high, number = math.log(low), math.log(high), math.log(number)
-        return min(1.0, max(0.0, (number - low) / (high - low)))
+        return min(1.0, max(0.0, Range(of.low, of.high, of.log).to_unit(float(value))))
 
     def value(self, place: float) -> Value:
         """Returns the value at a place, the nearest one of a grid."""

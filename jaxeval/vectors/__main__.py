@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import backend, cli, parameters, parsers
+from jaxeval import backend, cli, files, parameters
 from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import Count, Natural
 from jaxeval.vectors.similarity import Unknown
@@ -158,7 +158,7 @@ def vectors_svd(
 
     if str(output) == "-":
         raise ConfigError(f"{argument('output', '-')}: expected a file")
-    parsers.refuse_unwritable(str(output), reads=[corpus])
+    files.refuse_unwritable(str(output), reads=[corpus])
     how = {"window": window, "dimension": dimension, "min_count": min_count}
     with cli.waiting(f"counting {corpus}"):
         counted = svd.make(corpus, output, **how, lower_case=lower_case, processes=backend.cores())

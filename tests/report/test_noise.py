@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from jaxeval.report import Document, Table
-from jaxeval.report import noise as report
 from jaxeval.report.noise import CrossedStudy, Noise
-from jaxeval.stats import crossed, variances
+from jaxeval.stats import crossed
 from jaxeval.stats.crossed import TrainingPlan
 
 SCORES = 0.75 + np.array([[0.00, 0.04], [0.04, 0.04], [0.08, 0.10]])
@@ -87,31 +86,22 @@ def test_a_study_that_is_precise_enough() -> None:
 
 
 def test_repeats_have_the_digits_of_their_spread() -> None:
-    """Dies if an sd is rounded away, is another's, or its interval is left out, or is a dash."""
-    of = variances.nested([[0.8, 0.80012], [0.8003, 0.80041], [0.7995, 0.79961]])
-    table, line = Noise("f", "number", {"dev": of, "test": of}).document().blocks
-    assert isinstance(table, Table) and str(line).startswith("3 seeds, 2 runs each")
-    low, high = of.sd_repeat_interval[:2]
-    said = ["dev", f"{of.mean:.6f}", f"{of.sd:.6f}", f"{of.sd_repeat:.6f} [{low:.6f}, {high:.6f}]"]
-    assert [*table.rows[0]][:4] == said
-    alike = variances.nested([[0.8, 0.8], [0.7, 0.7], [0.75, 0.75]])
-    table, _ = Noise("f", "number", {"dev": alike, "test": alike}).document().blocks
-    assert isinstance(table, Table) and table.rows[0][3].strip("0") == "."
+    """Dies if an sd is rounded away, or splits are named that are none."""
+    mean, table = _said([[[0.8, 0.80012], [0.8003, 0.80041], [0.7995, 0.79961]]]).blocks
+    assert str(mean).startswith("f1 (%), 3 seeds x 2 runs: mean 79.9990, standard error 0.0234 ")
+    assert "over other seeds, 95 % CI" in str(mean) and isinstance(table, Table)
+    assert [row[0] for row in table.rows] == ["seed", "repeated runs", "any run"]
+    assert (table.rows[1][1], table.rows[1][2]) == ("0.0080", "[0.0045, 0.0299]")
 
 
 def test_whether_seeds_or_repeats_differ_by_more_mirrors() -> None:
     """Dies if the larger sd is the other one's, or is named where the intervals overlap."""
     draw = np.random.default_rng(0)
-    wide, thin = draw.normal(size=(30, 1)), 0.01 * draw.normal(size=(30, 8))
+    wide, thin = draw.normal(size=(1, 30, 1)), 0.01 * draw.normal(size=(1, 30, 8))
     for rows, said in (
-        (wide + thin, "Test f1 varies more between seeds than between runs of one seed."),
-        (
-            0.01 * wide + 100 * thin,
-            "Test f1 varies more between runs of one seed than between seeds.",
-        ),
-        (
-            np.array([[1.0, 2.0], [2.5, 3.1], [0.4, 2.2]]),
-            "No difference was shown between the spread over seeds and that of one seed's runs.",
-        ),
+        (wide + thin, "the part due to the seed is the largest."),
+        (0.01 * wide + 100 * thin, "the part due to repeated runs is the largest."),
+        ([[[1.0, 2.0], [2.5, 3.1], [0.4, 2.2]]], "no part is shown to be the largest."),
+        (wide[..., [0, 0]], "The same seed gave the same f1 bit for bit: only the seed changes"),
     ):
-        assert report._compare_repeats(variances.nested(rows.tolist()), "f1") == said
+        assert said in _said(rows).answer[0]

@@ -87,7 +87,7 @@ def test_errors_in_large_tables_name_file_and_line(
         ("A,x\n", "t.csv: row 5003, column score: not a number: 'x'"),
         ("A,1,2\n", "t.csv:5003: expected 2 fields as in the header, found 3"),
         ('A,"1\n', "not a table of delimited text"),
-        (",1\n", "t.csv: row 5003: the model has no name"),
+        (",1\n", "t.csv: row 5003, column model: the model has no name"),
     ]:
         with pytest.raises(DataError, match=message):
             read(tmp_path, good + bad)

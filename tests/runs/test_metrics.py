@@ -79,7 +79,7 @@ def _found(folder: Path, column: str, more: str = "", **layout: Any) -> Scores:
         ("points", "", None, True, "assumed"),
         ("points", "", False, False, "recorded"),
         ("points", "metric=wer", None, False, "named"),
-        ("nll", "metric=accuracy", None, True, "named"),
+        ("nll", "metric=accuracy", True, True, "recorded"),
         ("score", "metric=score unit=nats", None, False, "named"),
         ("score", "metric=log_likelihood unit=nats", None, True, "assumed"),
         ("f1", "higher_is_better=false", None, False, "recorded"),

@@ -100,7 +100,7 @@ MASKED = np.ma.masked_array([0.1, 0.2, 999.0], mask=[0, 0, 1])
 def test_mistakes_are_one_line() -> None:
     """Dies if what a mask hides gives a number, or a factor or a cluster that is not there is
     taken for one."""
-    with pytest.raises(DataError, match=r"^scores: value 2 is nan; expected a finite number$"):
+    with pytest.raises(DataError, match=r"^scores: value 3 is missing; expected finite numbers$"):
         describe.summarize(MASKED)
     with pytest.raises(DataError, match=r"^clusters: expected a label of every item, found None$"):
         estimate([0.1, 0.2, 0.4], clusters=["p", None, "q"])

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats import crossed, variances
+from jaxeval.stats import crossed
 
 
 def _runs(score: Callable[[int, int], float | None]) -> tuple[list, list, list]:
@@ -41,27 +41,23 @@ def test_runs_that_are_not_crossed_are_refused() -> None:
         crossed.balanced(range(5), range(5), [0.1] * 5)
     with pytest.raises(DataError, match="every seed on every split"):
         crossed.balanced([], [], [])
+    few = r"2 or more runs of each seed; found 6 runs \(3 without a score\) of 1 split and 3 seeds"
+    with pytest.raises(DataError, match=few):
+        crossed.balanced([0] * 6, [1, 1, 2, 2, 3, 3], [None, None, 0.5, 0.6, 0.5, None])
+    table, dropped = crossed.balanced([0] * 6, [1, 1, 2, 2, 3, 3], [0.5, None, 0.5, 0.6, 0.5, 0.1])
+    assert table.shape == (1, 2, 2) and dropped == ("seed 1 is left out: no score of a run",)
 
 
-def test_components_of_a_small_table() -> None:
-    """Dies if a mean square has wrong degrees of freedom; by hand: MSW 1, MSB 18."""
-    components = variances.nested([[0.0, math.sqrt(2)], [3.0, 3 + math.sqrt(2)]])
-    assert (components.seeds, components.repeats) == (2, 2)
-    assert components.sd_repeat == pytest.approx(1.0)
-    assert components.sd_seed == pytest.approx(math.sqrt((9 - 1) / 2))
-    assert components.sd == pytest.approx(math.sqrt(1 + 4))
-    low, high = components.sd_repeat_interval[:2]
-    assert low == pytest.approx(math.sqrt(2 / stats.chi2.ppf(0.975, 2)))
-    assert high == pytest.approx(math.sqrt(2 / stats.chi2.ppf(0.025, 2)))
-
-
-def test_intervals_hold_what_they_promise() -> None:
-    """Dies if an interval leaves out the truth more often than it says (95 %, 600 tables)."""
-    draw, hits = np.random.default_rng(0), np.zeros(2)
-    for _ in range(600):
-        table = 0.5 * draw.normal(size=(8, 1)) + 0.3 * draw.normal(size=(8, 4))
-        components = variances.nested(table.tolist())
-        hits[0] += components.sd_repeat_interval[0] <= 0.3 <= components.sd_repeat_interval[1]
-        hits[1] += components.sd_seed_interval[0] <= 0.5 <= components.sd_seed_interval[1]
-    assert 0.92 < hits[0] / 600 < 0.98
-    assert hits[1] / 600 > 0.93
+def test_components_of_repeated_seeds() -> None:
+    """Dies if a mean square has wrong degrees of freedom; by hand: 1 within, 9 between seeds."""
+    table = np.array([[[0.0, math.sqrt(2)], [3.0, 3 + math.sqrt(2)]]])
+    study = crossed.components(table)
+    seed, error = study.components["seed"], study.components["error"]
+    assert [*study.components] == ["seed", "error"]
+    sds = [error.sd, seed.sd, study.total.sd, study.mean_se]
+    np.testing.assert_allclose(sds, np.sqrt([1, 4, 5, 9 / 4]))
+    ends = [math.sqrt(2 / stats.chi2.ppf(p, 2)) for p in (0.975, 0.025)]
+    np.testing.assert_allclose(error.sd_interval[:2], ends)
+    assert study.mean_df == 1
+    alike = crossed.components(table[..., [0, 0]])
+    assert alike.components["error"].sd_interval.absent and not alike.mean_interval.absent

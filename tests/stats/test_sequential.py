@@ -94,7 +94,7 @@ def test_nothing_is_claimed_before_both_have_three_scores(a, b):
     assert (found.verdict, found.looks, found.p_value, found.warnings) == ("undecided", 0, 1, ())
     assert found.interval == (-np.inf, np.inf)
     assert np.isnan(found.difference) if not a else found.difference == np.mean(a) - np.mean(b)
-    with pytest.raises(errors.DataError, match="scores of A: value 1 is nan"):
+    with pytest.raises(errors.DataError, match="scores of A: value 2 is missing"):
         anytime.settle([1, np.nan], [1.0])
 
 

@@ -4,6 +4,7 @@ import importlib
 import json
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -84,13 +85,15 @@ def test_kept_models_are_evaluated_in_other_ways(
     )
     assert command.main(["compare", str(table), "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["higher_is_better"] is False
-    of_dev = ["--part", "dev", "--streams", "2", "--temperature", "search", "--json", "-"]
-    assert evaluate([*words, *of_dev]) == 0
+    of_dev = ["--part", "dev", "--streams", "1,2", "--temperature", "search", "--json", "-"]
+    with mock.patch.object(saved, "best_temperature", wraps=saved.best_temperature) as searched:
+        assert evaluate([*words, *of_dev]) == 0
+    assert searched.call_args.args[1] == 1  # in as many streams as it is used for
     dev = json.loads(capsys.readouterr().out)
     assert sum(_by_condition(dev)["2 streams"]) / 2 == pytest.approx(
         trained["dev"]["mean"], rel=1e-6
     )
-    assert len(dev) == 4 and all("temperature" in row["condition"] for row in dev[2:])
+    assert len(dev) == 6 and all("temperature" in row["condition"] for row in dev[4:])
 
 
 def test_variants_are_trained_and_compared(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxeval.data import text
 from jaxeval.errors import ConfigError, DataError, JaxevalError, argument, parsing, printable
 from jaxeval.runs import cube, items
-from jaxeval.runs.columns import Columns, listed
+from jaxeval.runs.columns import Columns, counted, listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import inspect_logs, programs
 from jaxeval.runs.logs.records import Log, Reader, Record, Text
@@ -91,9 +91,8 @@ def read_rows(paths: Sequence[str | Path], layout: Layout) -> Rows:
     notes = _check(whole, layout)
     if again := len(found) - len(whole):
         notes["a log of an evaluation that was tried again is left out"] = again
-    more = [f"{len(paths) - 4} more"] if len(paths) > 4 else []
-    named = ", ".join([*map(printable, map(str, paths[:4])), *more])
-    rows = _merge(whole, f"{_count(whole)}: {named}", layout)
+    named = f"{counted(len(whole), 'log')}: {listed(paths, 4, longest=None)}"
+    rows = _merge(whole, named, layout)
     said = (f"{note} ({n} times)" if n > 1 else note for note, n in notes.items())
     return dataclasses.replace(rows, warnings=tuple(map(printable, said)))
 
@@ -191,12 +190,7 @@ def _from_records(records: Iterator[Record], log: Log) -> Rows:
 
 
 def _is_wanted(task: str, layout: Layout) -> bool:
-    asked = layout.tasks
-    return not asked or any(task == one or fnmatch.fnmatchcase(task, one) for one in asked)
-
-
-def _count(found: Sequence[object]) -> str:
-    return f"{len(found)} log{'s' if len(found) > 1 else ''}"
+    return not layout.tasks or any(x == task or fnmatch.fnmatchcase(task, x) for x in layout.tasks)
 
 
 def _check(found: Sequence[tuple[Log, Rows]], layout: Layout) -> Counter[str]:
@@ -229,7 +223,7 @@ def _check(found: Sequence[tuple[Log, Rows]], layout: Layout) -> Counter[str]:
             raise DataError(f"{argument('task')}: no task {asked!r} in the logs; {expected}")
     if not scored:
         reason = "; ".join(map(printable, notes)) or "no item has one"
-        raise DataError(f"no score in {_count(found)} ({reason})")
+        raise DataError(f"no score in {counted(len(found), 'log')} ({reason})")
     for (model, _), each in settings.items():
         if len(each) > 1:
             differ = f"({'; '.join(words or 'none' for words in each):.200})"

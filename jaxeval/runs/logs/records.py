@@ -98,8 +98,7 @@ def parse_json(raw: bytes, most: int, path: Path, head: str = "") -> Json:
     if len(raw) > most:
         raise DataError(f"{head}expected at most {most} bytes, or as many as it declares", path)
     with parsing(f"{head}not valid JSON", path):
-        tree: Json = json.loads(raw)
-    return tree
+        return json.loads(raw)
 
 
 def dig(tree: Json, *keys: str | int) -> Json:
