@@ -55,7 +55,9 @@ def test_many_pairs_have_only_the_tests_that_are_shown(monkeypatch: pytest.Monke
         monkeypatch.setattr(comparison, most, 14)
     made = []
     test = hypotheses.brunner_munzel
-    monkeypatch.setattr(hypotheses, "brunner_munzel", lambda *a, **k: made.append(a) or test(*a, **k))
+    monkeypatch.setattr(
+        hypotheses, "brunner_munzel", lambda *a, **k: made.append(a) or test(*a, **k)
+    )
     of = Comparison(_study({f"m{k}": [0.1 * k] for k in range(6)}, 5))
     assert len(of.document().blocks) == 4 and not made
     told = "all tests are shown of the 5 pairs with m5, of 15 pairs; for others name their models"
