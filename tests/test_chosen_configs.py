@@ -225,6 +225,7 @@ def test_a_model_that_the_memory_has_no_room_for_is_dropped(
     ("texts", "message"),
     [
         ({"a": 'name = "a"', "b": 'name = "b"'}, "a are the same: nothing to choose"),
+        ({"a": 'name = "a"'}, "expected two or more models to choose from, got 1"),
         ({"a": 'name = "a"', "b": 'name = "b"\n[data]\nkept_out = 1'}, "need one data set"),
     ],
 )

@@ -218,6 +218,8 @@ def test_hypotheses_have_log_probabilities(pairs: Trained, tmp_path: Path) -> No
     assert max(len(line[1]) for line in short) == 1 < max(len(line[1]) for line in lines)
     wide = predicting.predicted(pairs, "--beam", "3", "--max-length", "4", file=file)
     assert [line[1] for line in wide] == [lines[0][1], lines[3][1]]
+    several = ("--n-best", "3", "--beam", "3", "--max-length", "4")
+    assert predicting.predicted(pairs, *several, file=file) == lines
     with pytest.raises(ConfigError, match="--beam 2: less than --n-best 3"):
         predicting.predicted(pairs, "--n-best", "3", "--beam", "2")
     with pytest.raises(ConfigError, match="--n-best: for a single model, got 3"):

@@ -71,6 +71,8 @@ def test_columns_that_nothing_reads_are_named(
     (tmp_path / "space").write_text(SPACE)
     assert _main(str(path), "--resamples", "9", "--space", str(tmp_path / "space")) == 0
     assert "ab: no column of the space's scheduler, factor: not" in capsys.readouterr().out
+    path.write_text("rate,score\n1,0.5\n2,0.6\n3,0.7\n")  # the fewest runs of a sweep
+    assert _main(str(path), "--resamples", "9", "--hyperparameters", "rate") == 0
 
 
 def test_two_sweeps_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

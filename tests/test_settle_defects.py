@@ -269,7 +269,7 @@ def test_a_seed_that_does_not_reach_the_program() -> None:
 def test_a_failed_seed() -> None:
     """Dies if a crash is no error, or a score is made up."""
     with pytest.raises(RunError, match="seed 3 has no score: exit code 1"):
-        _against_itself("crash=3", retries=0)
+        _against_itself("crash=3", retries=0, seeds=3)
 
 
 def test_too_few_seeds() -> None:

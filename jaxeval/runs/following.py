@@ -138,11 +138,16 @@ class Following:
             raise
 
     def _open(self) -> None:
-        opened = store.open_existing(self._location)
-        self.close()
-        self._store = self._stack.enter_context(opened)
-        self._sql = opened.sql
-        self._file = file = opened.file or Path(self._location)
+        with contextlib.ExitStack() as stack:
+            opened = stack.enter_context(store.open_existing(self._location))
+            file = opened.file or Path(self._location)
+            sql = stack.enter_context(contextlib.closing(files.connect(file)))
+            sql.execute("PRAGMA query_only=ON")
+            self._stack.close()
+            self._stack = stack.pop_all()
+        self._store = opened
+        self._sql = sql
+        self._file = file
         self._opened = file.stat()
         both = (file, file.with_name(f"{file.name}-wal"))
         each = [path.stat() for path in both if path.exists()]

@@ -74,15 +74,14 @@ class Store(contextlib.AbstractContextManager["Store"]):
         self.file, self._write = file, write
         self._lock = threading.RLock()
         with self._explaining():
-            self.sql = files.connect(file, write)
+            self._sql = files.connect(file, write)
         try:
             with self._explaining():
-                self.sql.execute("PRAGMA foreign_keys=ON")
-                self.sql.execute(f"PRAGMA query_only={not write}")
+                self._sql.execute("PRAGMA foreign_keys=ON")
                 if write:
-                    self.sql.execute(f"PRAGMA locking_mode={'NORMAL' if shared else 'EXCLUSIVE'}")
-                    self.sql.execute("PRAGMA journal_mode=WAL")
-                    self.sql.execute("PRAGMA synchronous=FULL")  # one commit an epoch: affordable
+                    self._sql.execute(f"PRAGMA locking_mode={'NORMAL' if shared else 'EXCLUSIVE'}")
+                    self._sql.execute("PRAGMA journal_mode=WAL")
+                    self._sql.execute("PRAGMA synchronous=FULL")  # one commit an epoch: affordable
             self._check(create=write)
         except BaseException:
             self.close()
@@ -90,7 +89,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
     def close(self, *error: object) -> None:
         """Closes the connection."""
-        self.sql.close()
+        self._sql.close()
 
     __exit__ = close
 
@@ -108,9 +107,9 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._explaining(), self._lock, self.sql:
-            self.sql.execute("BEGIN IMMEDIATE" if self._write else "BEGIN")
-            yield self.sql
+        with self._explaining(), self._lock, self._sql:
+            self._sql.execute("BEGIN IMMEDIATE" if self._write else "BEGIN")
+            yield self._sql
             if self._write and self.file and not self.file.exists():  # SQLite would not notice
                 raise RunError(f"{self.file}: was deleted; the same command starts again")
 

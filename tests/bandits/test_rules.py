@@ -72,6 +72,13 @@ def test_models_that_are_one_end_a_selection(make: Any, sd: float) -> None:
     assert state.evaluations < (150 if sd else 700)
 
 
+@pytest.mark.parametrize("rule", [NonAdaptive(), bandits.TopTwoThompson()])
+def test_what_is_clear_needs_no_more_than_the_first_scores(rule: Any) -> None:
+    """Dies if a model that is far better is evaluated once more."""
+    state = _play(rule, _normal({"a": 1.0, "b": 0.0}, 1e-6, 0), "ab")
+    assert [*map(len, state.scores.values())] == [rule.initial] * 2
+
+
 @pytest.mark.parametrize("budget", [None, 120])
 def test_models_that_are_nearly_always_right_are_not_one(budget: int | None) -> None:
     """Dies if twenty equal scores of 0 and 1 end a selection that has a better model."""

@@ -114,6 +114,7 @@ def test_ranges_and_their_unit_interval() -> None:
     """Dies if a logarithmic range is linear, or an end is not met."""
     linear, log = fields.Range(2.0, 4.0), fields.Range(1e-4, 1e-2, log=True)
     assert [linear.at(quantile) for quantile in (0, 0.5, 1)] == [2.0, 3.0, 4.0]
+    assert [*map(linear.takes, (1.9, 2.0, 4.0, 4.1))] == [False, True, True, False]
     assert [log.at(quantile) for quantile in (0, 0.5, 1)] == pytest.approx([1e-4, 1e-3, 1e-2])
     for span, value in ((linear, 2.5), (log, 3e-3)):
         assert span.at(span.to_unit(value)) == pytest.approx(value, rel=1e-6)

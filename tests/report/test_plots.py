@@ -50,14 +50,14 @@ def test_legends_of_long_names_leave_room() -> None:
     assert panel.get_window_extent().height > 2.0 * drawing.dpi
 
 
-@pytest.mark.parametrize("count", [8, 200, 2000])
+@pytest.mark.parametrize("count", [3, 200, 2000])
 def test_no_mark_hides_the_median(count: int) -> None:
     """Dies if marks are drawn above the quartiles and the median, or these are those of the marks
     where these are fewer than the scores."""
     values = np.random.default_rng(0).normal(size=count)
     ((drawing, _),) = plots.violins({"": [("a", {0: values, 1: values[:0]})]}, "score")
     (panel,) = drawing.axes
-    marks = panel.collections[-1]
+    _density, marks = panel.collections
     assert len(marks.get_offsets()) == min(count, 500)
     assert np.max(marks.get_offsets()[:, 0]) < 0 < panel.get_xlim()[1]  # the first one is left
     assert panel.get_xticklabels()[0].get_text() == f"a\n(n = {count} and 0)"

@@ -126,8 +126,8 @@ def test_what_other_programs_write_is_not_taken_for_scores(
             + "".join(
                 f"d,{r},{f},{m},8{f}.{int(r) * int(f) % 3}\n"
                 for m in "AB"
-                for r in "12"
-                for f in "123"
+                for r in "123"
+                for f in "12"
             ),
             {},
             {"seed": "Key_Run", "split": "Key_Fold", "model": "Key_Scheme"},
@@ -140,12 +140,7 @@ def test_what_other_programs_write_is_not_taken_for_scores(
             {"metric": ".metric", "split": "id", "score": ".estimate"},
             ("split",),
         ),
-        (
-            "Model,Seed,Metric,n\nA,1,.5,3\nB,1,.6,3\n",
-            {},
-            {"score": "Metric"},
-            ("seed",),
-        ),
+        ("Model,Seed,Metric,n\nA,1,.5,3\nB,1,.6,3\n", {}, {"score": "Metric"}, ("seed",)),
         ("seed,metric,A,B\n1,acc,.8,.9\n1,f1,.7,.8\n", {"metric": "f1"}, {}, ("seed",)),
         ("Model,Seed,Score,width\nA,1,.8,.9\nB,1,.7,.8\n", {}, {"score": "Score"}, ("seed",)),
         (

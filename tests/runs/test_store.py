@@ -153,7 +153,7 @@ def test_a_full_disk_keeps_what_is_recorded(tmp_path: Path) -> None:
         opened.register(EXPERIMENT)
         opened.record([result(1)], [])
 
-        opened.sql.execute("PRAGMA max_page_count=1")
+        opened._sql.execute("PRAGMA max_page_count=1")
         with pytest.raises(RunError, match=r"full.*kept: .*free space"):
             for seed in range(2, 2000):
                 opened.record([result(seed)], [curve(seed, e) for e in range(50)])

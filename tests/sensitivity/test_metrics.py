@@ -37,6 +37,7 @@ def test_scores_against_loops() -> None:
     pairs = sum(abs(a - b) <= 10 for a, b in itertools.permutations(whole, 2))
     assert found["best_equivalent"] == pytest.approx(100 * near / 59)
     assert found["expected_equivalent"] == pytest.approx(100 * pairs / 60 / 59)
+    assert quick(np.array([0.98, 0.97, 0.5]), {})["best_equivalent"] == 50  # .98 - .97 > .01
 
 
 @pytest.mark.parametrize("values", [BATCH, RATE])

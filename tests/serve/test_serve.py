@@ -180,6 +180,8 @@ def test_a_seed_that_trains_stops_the_count(tmp_path: Path) -> None:
     page = client(tmp_path).get("/compare?e=a&e=b&e=c&e=new").text
     assert "c: seed 4 has not ended" in page and "c against a is undecided" in page
     assert "new against a: one of them has no seed that counts yet" in page
+    pair = client(tmp_path).get("/compare?e=a&e=b").text
+    assert "each claim has level 0.0167" in page and "each claim" not in pair
     assert "<caption>c against a</caption>" in page
 
 

@@ -9,7 +9,7 @@ from scipy import stats
 
 from jaxeval.report.comparison import answers
 from jaxeval.runs.scores import Scores, Status
-from jaxeval.stats import Rules, failures, multiple, samples, study
+from jaxeval.stats import Rules, failures, gaps, multiple, samples, study
 from tests.stats.cubes import runs, task
 
 
@@ -182,3 +182,9 @@ def test_a_verdict_by_ranks_beside_an_interval_of_means_that_includes_zero() -> 
     assert said[0].endswith(", though the CI of the means includes 0.")
     apart = {f"d{k}": {"A": [0.8 + k / 64], "B": [0.7 + k / 64]} for k in range(7)}
     assert "includes" not in answers.answer(study.study(runs(apart)))[0]
+
+
+def test_small_scores_beside_huge_ones_keep_their_gaps() -> None:
+    """Dies if a score that is rounded to the digits of a diverged one equals every other."""
+    first, second = np.array([1e13, 2e13, 0.3]), np.array([1e13, 2e13, 0.1])
+    np.testing.assert_allclose(gaps(first, second), [0, 0, 0.2])

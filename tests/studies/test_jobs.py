@@ -1,12 +1,15 @@
 """Jobs as files: what another process reads of them."""
 
 import dataclasses
+import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from jaxeval import backend, tasks
+from jaxeval import backend, studies, tasks
 from jaxeval.errors import RunError
 from jaxeval.launchers import worker
 from jaxeval.population import engine, host, slots
@@ -53,3 +56,16 @@ def test_a_machine_with_other_settings_says_so(
     worker.work(str(path), 4)
     told = [*jobs.Job(whole, whole, path).news()]
     assert told == [jobs.End("JAX_ENABLE_X64: expected false")]
+
+
+def test_members_of_another_program_are_refused(tmp_path: Path) -> None:
+    """Dies if a trial that makes a program of its own is left out, or trained in another's."""
+    whole, storage = toy_kind.cohort(toy_kind.trials((1, 2))), SimpleNamespace(folder=tmp_path)
+    (job,), storage.outputs = jobs.cut([whole], 2), False
+    job.write(whole.entries, storage)  # type: ignore[arg-type]
+    tree: dict[str, Any] = json.loads(job.path.read_text())
+    assert len(jobs._rebuilt(tree, studies.Session()).entries) == 2
+    (other,) = toy_kind.trials((2,), batch_size=4)
+    tree["trials"][1] = dataclasses.asdict(other)
+    with pytest.raises(RunError, match="another program than was planned"):
+        jobs._rebuilt(tree, studies.Session())

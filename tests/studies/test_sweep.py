@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from jaxeval import runs, tasks
+from jaxeval import space as spaces
 from jaxeval.errors import DataError, JaxevalError
 from jaxeval.runs import store
-from jaxeval.studies import running
+from jaxeval.studies import padding, running
 from jaxeval.studies.cohorts import Cohort
 from tests.golden import commands
 from tests.studies import toy_sizes
@@ -154,3 +155,9 @@ def test_dry_run_plans_and_touches_nothing(folder: Path, capsys: pytest.CaptureF
     assert plan["warnings"] and [f"warning: {line}" for line in plan["warnings"]] == [
         line for line in shown.err.splitlines() if line.startswith("warning: ")
     ]
+
+
+def test_the_largest_sizes_are_those_of_the_space() -> None:
+    """Dies if a program that settings are padded into has no room for one that is drawn later."""
+    space = spaces.from_dict({"width": {"key": "model.width", "integer": [2, 12]}})
+    assert {of["width"] for of in padding.sample(space, {"model.width"})[1]} == {12}
