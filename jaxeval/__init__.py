@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jaxeval.neighbourhood import neighbourhood
     from jaxeval.noise import noise, noise_table, sensitivity
     from jaxeval.options import compare_options
-    from jaxeval.plan import plan, plan_items, plan_logs
+    from jaxeval.plan import plan, plan_logs
     from jaxeval.report.comparison import Comparison
     from jaxeval.report.selection import Selection
     from jaxeval.report.settlements.settlement import Settlement
@@ -59,7 +59,7 @@ _NAMES = {  # module -> names that it defines; VERB_NAME is a subcommand of a ve
     "neighbourhood": "neighbourhood",
     "noise": "noise noise_table sensitivity",
     "options": "compare_options",
-    "plan": "plan plan_logs plan_items",
+    "plan": "plan plan_logs",
     "report.comparison": "Comparison",
     "report.selection": "Selection",
     "report.tuning": "Tuned",
@@ -77,7 +77,7 @@ MODULES = {name: module for module, names in _NAMES.items() for name in names.sp
 __all__ = ["Comparison", "JaxevalError", "Runs", "Selection", "Settlement", "Tuned", "ablation"]
 __all__ += ["compare", "compare_items", "compare_logs", "compare_options", "configs"]
 __all__ += ["configs_keys", "evaluate", "load", "mirror", "neighbourhood", "noise", "noise_table"]
-__all__ += ["plan", "plan_items", "plan_logs", "predict", "read_scores", "runs_export"]
+__all__ += ["plan", "plan_logs", "predict", "read_scores", "runs_export"]
 __all__ += ["select", "select_command", "select_table", "sensitivity", "serve"]
 __all__ += ["serve_board", "settle", "settle_command", "settle_report"]
 __all__ += ["settle_self", "settle_table", "sweep", "train", "tune", "tune_command", "tuning"]

@@ -1,15 +1,13 @@
 """`jaxeval vectors judge`: evaluates word vectors by training small models with them."""
 
-import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from jaxeval import launchers, parameters
 from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import Changes, Quiet, Seeds
-from jaxeval.report import Document, Result, Table, text
 
 if TYPE_CHECKING:
     from jaxeval import runs
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from jaxeval.studies.cohorts import Entry
 
 _TASKS = ("pos", "chunk", "ner", "sentiment", "questions", "nli")
-_MODES = ("fixed", "tuned")
+MODES = {"both": ("fixed", "tuned"), "fixed": ("fixed",), "tuned": ("tuned",)}
 _FIXED = {  # key -> what sets it
     "name": "the file and the mode",
     "data.vectors": "the files",
@@ -36,9 +34,8 @@ def vectors_judge(
     seeds: Seeds = 8,
     out: str | Path = "runs",
     launch: str = launchers.HERE,
-    dry_run: bool = False,
     quiet: Quiet = False,
-) -> "JudgedVectors | JudgePlan":
+) -> "JudgedVectors":
     """Evaluates word vectors on six tasks (Nayak, Angeli & Manning 2016).
 
     Trains small models on fixed and fine-tuned vectors, with many seeds: perceptrons over five
@@ -60,24 +57,19 @@ def vectors_judge(
     from jaxeval.vectors import short_names
 
     named = short_names(files, "vectors")
-    corpora = _corpora(data)
     against = None if baseline is None else _baseline(str(baseline), named)
-    own = _task_changes(changes, corpora)
     launcher = launchers.prepare(launch)
     from jaxeval import observe
     from jaxeval.studies import cohorts
 
     each = parameters.numbers(seeds)
-    chosen = _MODES if modes == "both" else (modes,)
-    groups = plan(named, corpora, chosen, each, own)
-    if dry_run:
-        return JudgePlan(named, [*_programs(groups)])
+    groups = plan(named, data, MODES[modes], each, changes)
     rows: list[runs.MemberRow] = []
     for group in groups:  # the word tables of all files in a group lie on the device together
         planned = cohorts.by_program(group)
         rows += observe.train_cohorts(planned, Path(out), launcher=launcher, quiet=quiet)
         del planned  # before the next ones are stacked
-    return _judged(named, [*itertools.chain(*groups)], rows, chosen, each, against)
+    return _judged(named, [*itertools.chain(*groups)], rows, MODES[modes], each, against)
 
 
 def _corpora(data: Mapping[str, str | Path] | None) -> dict[str, str]:
@@ -111,19 +103,21 @@ def _task_changes(changes: Changes, tasks: Mapping[str, str]) -> dict[str, list[
 
 def plan(
     named: Mapping[str, str],
-    corpora: Mapping[str, str],
+    data: Mapping[str, str | Path] | None,
     modes: Sequence[str],
     seeds: Sequence[int],
-    changes: Mapping[str, Sequence[str]],
+    changes: Changes,
 ) -> "list[list[Entry]]":
     """Reads all data and vectors; returns the members of each task in each mode.
 
     Args:
-      named, corpora, changes: short name -> file of vectors; task -> path; task -> `key=value`
-        changes of its configs.
+      named: short name -> file of vectors.
+      data, changes: as of `vectors_judge`.
 
     Raises ConfigError, DataError: an invalid file, corpus or config; a change of a fixed key.
     """
+    corpora = _corpora(data)
+    more = _task_changes(changes, corpora)
     from jaxeval import studies
     from jaxeval.config import reading
     from jaxeval.studies import cohorts, prepared, running
@@ -136,7 +130,8 @@ def plan(
             values = f"{name} {mode}", path, mode == "tuned"
             fixed = dict(zip(_FIXED, values, strict=True))
             own = [f"{key}={reading.canonical(value)}" for key, value in fixed.items()]
-            config: Any = studies.read(f"nayak2016/{task}_{mode}", [*own, *changes[task]], corpus)
+            own += more[task]
+            config: Any = studies.read(f"nayak2016/{task}_{mode}", own, corpus)
             for key, value in fixed.items():
                 if prepared.at(reading.to_dict(config), key) != value:
                     raise ConfigError(f"{key} cannot be changed: it is set by {_FIXED[key]}")
@@ -144,21 +139,6 @@ def plan(
         groups.append(cohorts.entries(trials, loader))
         running.refuse_impossible(cohorts.by_program(groups[-1]))
     return groups
-
-
-def _programs(groups: "Sequence[Sequence[Entry]]") -> Iterator[dict[str, object]]:
-    """The members and bytes of each compiled program; files with equal vectors are one."""
-    from jaxeval.studies import cohorts
-
-    for group in groups:
-        for cohort in cohorts.by_program(group):
-            labels = [entry.trial.labels for entry in cohort.entries]
-            yield {
-                **{key: labels[0][key] for key in ("task", "mode")},
-                "vectors": ", ".join(dict.fromkeys(label["vectors"] for label in labels)),
-                "members": len(cohort.members),
-                "word_tables_bytes": int(cohort.problem.corpus.shared["vectors"].nbytes),
-            }
 
 
 def _judged(
@@ -194,20 +174,3 @@ def _judged(
         scores = dict(zip(named, of_mode.swapaxes(0, 1), strict=True))
         judged.append(judgement.judge(mode, [*metrics], seeds, scores, baseline))
     return JudgedVectors(named, metrics, coverage, judged, trainings)
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class JudgePlan(Result):
-    """The compiled programs that would be trained to judge files of vectors."""
-
-    files: Mapping[str, str]
-    programs: Sequence[Mapping[str, object]]
-
-    def document(self) -> Document:
-        """Returns a row for each program."""
-        rows = [[str(value) for value in program.values()] for program in self.programs]
-        trainings = text.counted(sum(int(str(of["members"])) for of in self.programs), "training")
-        return Document(
-            [f"{trainings} in {text.counted(len(rows), 'program')}."],
-            [Table([*self.programs[0]], rows, words=3), *map(": ".join, self.files.items())],
-        )

@@ -99,7 +99,6 @@ def noise_table(
     source: "str | Path | Any",
     *,
     model: str | None = None,
-    minus: str | None = None,
     score: str | None = None,
     column: Mapping[str, str] | None = None,
     metric: str | None = None,
@@ -111,16 +110,12 @@ def noise_table(
     Args:
       source: a table of scores from any program, or a runs folder.
       model: the model, if there are several.
-      minus: model to subtract: analyse differences of scores with the same seed and split.
       column: ROLE=NAME says which column is the model, seed, split, metric or status.
       precision: half-width of the mean's 95 % interval to plan for, in the unit of the scores.
 
     Examples:
-      jaxeval noise table scores.csv --model A --minus B --precision 0.005
+      jaxeval noise table scores.csv --model A --precision 0.005
     """
-    if minus is not None and model in (None, minus):
-        asked = argument("minus", minus)
-        raise ConfigError(f"{asked}: needs another model in {argument('model')}")
     import numpy as np
 
     from jaxeval import sources
@@ -129,18 +124,16 @@ def noise_table(
     from jaxeval.stats import failures, samples
     from jaxeval.stats.crossed import balanced
 
-    named = [name for name in (model, minus) if name is not None]
+    named = [] if model is None else [model]
     layout = sources.layout(column, score, metric, missing, single=True)
     scores, _ = sources.scores([source, *named], layout)
     unit = scores.stored_unit
     metrics.refuse_points("precision", precision or 0.0, unit)
-    table, dropped = balanced(*_cells(scores, model, minus))
+    table, dropped = balanced(*_cells(scores, model))
     models = scores.data_sets[0].models.values()
     every = np.concatenate([each.scores[0, each.finished, 0] for each in models])
     limits = metrics.bounds(scores.metric, every, unit)
-    if limits is not None and minus is not None:
-        limits = limits[0] - limits[1], limits[1] - limits[0]
-    label = f"{scores.metric or 'score'} of {' - '.join(named or scores.models[:1])}"
+    label = f"{scores.metric or 'score'} of {model or scores.models[0]}"
     if not named and scores.metric in ("", scores.models[0]):  # there is no column of models
         label = scores.models[0]
     parts = {"score": _study(table, dropped, precision, limits)}
@@ -148,10 +141,8 @@ def noise_table(
     return Noise(label, unit, parts, [*fallen, *scores.warnings])
 
 
-def _cells(
-    scores: "Scores", model: str | None, minus: str | None
-) -> tuple[list[str], list[str], list[float | None]]:
-    """Split, seed and score of each run of a model, or its difference from another model's."""
+def _cells(scores: "Scores", model: str | None) -> tuple[list[str], list[str], list[float | None]]:
+    """Split, seed and score of each run of a model."""
     expected = "expected every seed on every split"
     if scores.overlap:
         advice = "if all repeats have the same folds, name their column seed"
@@ -167,17 +158,9 @@ def _cells(
     if model is None and len(scores.models) > 1:
         listed = ", ".join(scores.models)
         raise DataError(f"expected {argument('model')} with one of {listed}", scores.source)
-
-    def by_cell(name: str) -> dict[tuple[str, str], float]:
-        runs = scores.data_sets[0].models[name]
-        cells = zip(*(runs.labels[axis][runs.finished] for axis in ("split", "seed")), strict=True)
-        return dict(zip(cells, runs.scores[0, runs.finished, 0].tolist(), strict=True))
-
-    first = by_cell(model or scores.models[0])
-    other = dict.fromkeys(first, 0.0) if minus is None else by_cell(minus)
-    cells = [*dict.fromkeys([*first, *other])]
-    found = [first[c] - other[c] if c in first and c in other else None for c in cells]
-    return [split for split, _ in cells], [seed for _, seed in cells], found
+    runs = scores.data_sets[0].models[model or scores.models[0]]
+    splits, seeds = (runs.labels[axis][runs.finished].tolist() for axis in ("split", "seed"))
+    return splits, seeds, runs.scores[0, runs.finished, 0].tolist()
 
 
 def _study(

@@ -9,8 +9,8 @@ from jaxeval import parameters, sources
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.parameters import Positive, Probability
 from jaxeval.report import Block, Document, Result, Table, text
-from jaxeval.runs import items, metrics
 from jaxeval.runs import logs as evaluations
+from jaxeval.runs import metrics
 from jaxeval.runs.layout import Mismatched, Missing
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import pilots, planning, tasks
@@ -72,31 +72,6 @@ def plan_logs(
     both = (model, minus)
     asked = sources.layout(column, None, metric, missing, lower_is_better, both, **own)
     return _of_pilot(evaluations.read(logs, asked), model, minus, difference, power, alpha)
-
-
-@parameters.verb
-def plan_items(
-    file: str | Path,
-    *,
-    difference: Positive,
-    model: str,
-    minus: str,
-    power: Probability = 0.8,
-    alpha: Probability = 0.05,
-    column: Mapping[str, str] | None = None,
-) -> "Planned":
-    """Plans how many items or runs detect a difference in accuracy, from predictions.
-
-    Args:
-      file: predictions, as in `compare items`.
-      difference: difference to detect; .01 is one point of accuracy.
-      model, minus: one of the two models.
-
-    Examples:
-      jaxeval plan items predictions.csv --difference 0.02 --model new --minus old
-    """
-    _, scores = items.read(file, (model, minus), None, column)
-    return _of_pilot(scores, model, minus, difference, power, alpha)
 
 
 def _of_pilot(

@@ -14,6 +14,7 @@ from jaxeval.__main__ import main
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.judge import vectors_judge
+from jaxeval.studies import cohorts
 from tests import tiny_corpora
 from tests.data.test_word_tables import vectors
 
@@ -113,15 +114,14 @@ def test_what_cannot_be_done_is_told_before_training(
     assert not (tmp_path / "runs").exists()
 
 
-def test_the_plan(folder: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if files and changes must stand before options, a task's change is one of another's, or
-    each file compiles its own program."""
-    words = _words(folder, folder / "runs", "sentiment", "ner")
-    more = ["--dry-run", "--seeds", "2", "ner:training.epochs=3"]
-    assert main(["vectors", *words, *more]) == 0
-    shown = capsys.readouterr().out
-    assert "16 trainings in 4 programs" in shown and shown.index("ner") < shown.index("sentiment")
-    assert not (folder / "runs").exists()
+def test_the_plan(folder: Path) -> None:
+    """Dies if a task's change is one of another's, or each file compiles its own program."""
+    named = {name: str(folder / f"{name}.txt") for name in "ab"}
+    data = {task: folder / task for task in ("sentiment", "ner")}
+    groups = judge.plan(named, data, judge.MODES["both"], (1, 2), ["ner:training.epochs=3"])
+    assert [len(group) for group in groups] == [4, 4, 4, 4]
+    assert all(len(cohorts.by_program(group)) == 1 for group in groups)
+    assert [group[0].trial.labels["task"] for group in groups] == ["ner"] * 2 + ["sentiment"] * 2
     tasks = {"ner": "", "pos": ""}
     of = judge._task_changes(["ner:training.epochs=3", "a=1", "pos:b=x:y"], tasks)
     assert of == {"ner": ["training.epochs=3", "a=1"], "pos": ["a=1", "b=x:y"]}
@@ -130,7 +130,9 @@ def test_the_plan(folder: Path, capsys: pytest.CaptureFixture) -> None:
 def test_the_six_tasks_have_two_configs_each() -> None:
     """Dies if a mode trains the vectors that it should keep, or a setting of the code is lost."""
     names = {name for name in reading.shipped_names() if name.startswith("nayak2016/")}
-    assert names == {f"nayak2016/{task}_{mode}" for task in judge._TASKS for mode in judge._MODES}
+    assert names == {
+        f"nayak2016/{task}_{mode}" for task in judge._TASKS for mode in judge.MODES["both"]
+    }
     rates = {"window": (0.01, 0.3), "sequence": (0.03, 0.001)}  # fixed, fine-tuned
     for name in names:
         config: Any = studies.read(name)

@@ -66,19 +66,18 @@ def _table(folder: Path, gap: float = 0.01) -> tuple[Path, np.ndarray]:
 
 
 def test_a_table_of_scores(tmp_path: Path) -> None:
-    """Dies if a table's scores are laid out wrongly, a paired difference is of other cells, or a
-    split is dropped in silence."""
+    """Dies if a table's scores are laid out wrongly, or a split is dropped in silence."""
     file, (a, b) = _table(tmp_path)
-    for minus, scores in ((None, b), ("a", b - a)):
-        found = jaxeval.noise_table(file, score="f1", model="b", minus=minus, precision=0.001)
+    for model, scores in (("a", a), ("b", b)):
+        found = jaxeval.noise_table(file, score="f1", model=model, precision=0.001)
         study, of = crossed.components(scores), found.parts["score"]
         assert isinstance(of, report.CrossedStudy) and found.unit == "fraction"
         assert of.components.mean == pytest.approx(study.mean) and of.plan is not None
         sds = [part.sd for part in of.components.components.values()]
         np.testing.assert_allclose(sds, [part.sd for part in study.components.values()])
     said = "\n".join([*found.document().answer, str(found.document().blocks[0])])
-    assert "f1 of b - a (%), 5 splits x 4 seeds" in said
-    assert "For a mean f1 of b - a within 0.1 points" in said
+    assert "f1 of b (%), 5 splits x 4 seeds" in said
+    assert "For a mean f1 of b within 0.1 points" in said
     lines = file.read_text().splitlines()
     file.write_text("\n".join(line for line in lines if not line.startswith("a,2,3,")) + "\n")
     of = jaxeval.noise_table(file, score="f1", model="a").parts["score"]
@@ -100,7 +99,6 @@ def test_a_table_of_scores(tmp_path: Path) -> None:
         (["--splits", "3"], "--splits 3: needs --by split,seed"),
         (["--by", "split,seed", "--splits", "1"], "2 or more --splits"),
         (["--by", "split,seed", "--splits", "2000", "--seeds", "2000"], "at most 1000000 runs"),
-        (["table", "x.csv", "--model", "a", "--minus", "a"], "--minus a: needs another"),
         (["table", "F", "--score", "f1"], "expected --model with one of a, b"),
     ],
 )
@@ -143,20 +141,17 @@ HEAD = "model,fold,run,score"
 def test_a_table_that_is_no_design(tmp_path: Path, head: str, rows: list[str], error: str) -> None:
     """Dies if models or data sets are mixed, or an axis is made up."""
     with pytest.raises(DataError, match=error):
-        verb._cells(read(tmp_path, "\n".join([head, *rows])), None, None)
+        verb._cells(read(tmp_path, "\n".join([head, *rows])), None)
 
 
 def test_a_mean_lies_where_scores_can(tmp_path: Path) -> None:
-    """Dies if the interval of a mean F1, or of a difference of two, reaches beyond its range."""
+    """Dies if the interval of a mean F1 reaches beyond its range."""
     table = tmp_path / "a.csv"
-    cells = [(m, k, n) for m in "ab" for k in (1, 2) for n in (1, 2)]
-    near = {"a": 0.02, "b": 0.9}
-    lines = [f"{m},{k},{n},{near[m] + 0.05 * (m + str(k + n) == 'a2')}" for m, k, n in cells]
+    cells = [(k, n) for k in (1, 2) for n in (1, 2)]
+    lines = [f"a,{k},{n},{0.02 + 0.05 * (k + n == 2)}" for k, n in cells]
     table.write_text("\n".join(["model,split,seed,f1", *lines]))
     alone = jaxeval.noise_table(table, model="a", precision=0.05)
     assert alone.parts["score"].components.mean_interval.low == 0.0
-    both = jaxeval.noise_table(table, model="a", minus="b")
-    assert both.parts["score"].components.mean_interval.low == -1.0
 
 
 def test_a_crash_that_counts_as_a_score_is_named() -> None:

@@ -57,7 +57,6 @@ READ = [
     "compare s.db --json s.db",
     "compare logs logs --json logs/a.jsonl",
     "compare options t.csv --option x --score y --json t.csv",
-    "plan items t.csv --model a --minus b --difference .1 --json t.csv",
     "plan logs logs --model a --minus b --difference .1 --json logs/a.jsonl",
     "predict R --input t.csv --output t.csv",
     "sensitivity state.json --json state.json",

@@ -57,7 +57,7 @@ def test_what_a_pilot_cannot_separate_is_unknown(tmp_path: Path, capsys: Shown) 
     ]
     path = tmp_path / "items.csv"
     path.write_text("\n".join(["model,seed,item,correct", *rows]))
-    words = ["items", path, *BOTH, "--difference", "0.1"]
+    words = ["logs", path, *BOTH, "--difference", "0.1"]
     shown = comparing.shown(capsys, *words, verb="plan")
     assert "runs unknown, items x runs unknown, samples unknown" in shown
     assert "runs alone" not in shown
@@ -68,7 +68,7 @@ def test_pilots_are_those_of_the_scores(tmp_path: Path, capsys: Shown) -> None:
     table of the same answers, or clusters change nothing."""
     logs = [*_logs(tmp_path), "--difference", "0.1"]
     a, b = _table(tmp_path / "items.csv")
-    of_table = ["items", tmp_path / "items.csv", *BOTH, "--difference", "0.1"]
+    of_table = ["logs", tmp_path / "items.csv", *BOTH, "--difference", "0.1"]
     first, second, clustered = (
         comparing.json_of(capsys, *words, verb="plan")
         for words in (logs, of_table, [*logs, "--cluster", "text"])
@@ -109,9 +109,9 @@ def test_what_to_buy_next_and_how_sure_that_is(tmp_path: Path, capsys: Shown) ->
         (["--difference", "0", "--sd", "1"], ConfigError, "a number above 0"),
         (["--difference", "0.1"], SystemExit, "--sd"),
         (["logs", *BOTH], ConfigError, "expected files or folders of logs"),
-        (["items", "T", "--model", "A", "--minus", "A"], ConfigError, "expected two models"),
-        (["items", "T", "--model", "A", "--minus", "C"], DataError, "no model 'C'"),
-        (["items", "T", "--model", "A", "--minus", "B", "--difference", "9"], ConfigError, "9"),
+        (["logs", "T", "--model", "A", "--minus", "A"], ConfigError, "expected two models"),
+        (["logs", "T", "--model", "A", "--minus", "C"], DataError, "no model 'C'"),
+        (["logs", "T", "--model", "A", "--minus", "B", "--difference", "9"], ConfigError, "9"),
         (["logs", "L", *BOTH, "--metric", "f1"], DataError, "no task has a metric 'f1'"),
         (["logs", "T", *BOTH, "--column", "task=seed"], DataError, "by --task NAME"),
     ],

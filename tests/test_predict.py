@@ -216,6 +216,9 @@ def test_hypotheses_have_log_probabilities(pairs: Trained, tmp_path: Path) -> No
     assert np.exp(totals).sum(1).max() < 1.001
     short = predicting.predicted(pairs, "--max-length", "1", file=file)
     assert max(len(line[1]) for line in short) == 1 < max(len(line[1]) for line in lines)
+    file.write_text("abc\n" + "b" * 200)
+    assert len(predicting.predicted(pairs, "--max-length", "200", file=file)) == 2
+    file.write_text("abc\n\nb\n")
     wide = predicting.predicted(pairs, "--beam", "3", "--max-length", "4", file=file)
     assert [line[1] for line in wide] == [lines[0][1], lines[3][1]]
     several = ("--n-best", "3", "--beam", "3", "--max-length", "4")

@@ -29,10 +29,13 @@ _MOST_PAIRS = 2_000  # of models on a data set: comparing them takes 30 CPU s, t
 
 def plan(baseline: str, settings: Mapping[str, Any]) -> None:
     """Reads all corpora and the baseline, and trains nothing."""
-    from jaxeval.judge import vectors_judge
+    from jaxeval import judge, parameters
+    from jaxeval.vectors import short_names
 
     with errors.called_from(errors.flag):  # `serve board` has the same ones
-        vectors_judge(baseline, **settings, dry_run=True, quiet=True)
+        named = short_names([baseline], "vectors")
+        seeds, modes = parameters.numbers(settings["seeds"]), judge.MODES[settings["modes"]]
+        judge.plan(named, settings["data"], modes, seeds, settings["changes"])
 
 
 def check(file: str) -> dict[str, int]:
