@@ -1,5 +1,6 @@
 """Tables of standard designs: GLUE, columns of models and metrics, mlr3, the best epoch."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -125,9 +126,7 @@ def test_what_other_programs_write_is_not_taken_for_scores(
             "Key_Dataset,Key_Run,Key_Fold,Key_Scheme,Percent_correct\n"
             + "".join(
                 f"d,{r},{f},{m},8{f}.{int(r) * int(f) % 3}\n"
-                for m in "AB"
-                for r in "123"
-                for f in "12"
+                for m, r, f in itertools.product("AB", "123", "12")
             ),
             {},
             {"seed": "Key_Run", "split": "Key_Fold", "model": "Key_Scheme"},
