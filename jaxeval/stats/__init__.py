@@ -7,8 +7,9 @@ second to import, so functions that need it import it themselves.
 
 import dataclasses
 import math
+from collections import UserDict
 from collections.abc import Collection, Iterator, Sequence
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,15 @@ FACTORS: tuple[Factor, ...] = ("items", "runs")
 Method = Literal["bonferroni", "holm", "benjamini_hochberg"]
 _FAR = 1000.0  # a score this many times the typical size has diverged
 _NONE = "none: "  # in `Interval.method`, before the reason why there is no interval
+
+
+class Later(UserDict[str, Any]):
+    """Values by name, given as functions that are called when a value is first read."""
+
+    def __getitem__(self, name: str) -> Any:
+        if callable(self.data[name]):
+            self.data[name] = self.data[name]()
+        return self.data[name]
 
 
 class Interval(NamedTuple):
