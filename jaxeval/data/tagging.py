@@ -89,17 +89,8 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
     parts, scheme = read(settings)
     items = {p: [(s.words, s.tags) for s in sentences] for p, sentences in parts.items()}
     tags = {p: Counter(tag for s in own for tag in s.tags) for p, own in parts.items()}
-    if len(tags["train"]) < 2:
-        message = f"the only tag of train is {', '.join(tags['train'])!r}: there is nothing"
-        raise DataError(f"{message} to learn", settings.source.path or "generated corpus")
-    unseen, lines = corpora.unseen(tags)
-    warnings = corpora.repeats(items, settings.source.path, "sentences")
-    warnings += [f"tags: {line}; no model can learn them from train" for line in lines]
-    warnings += [
-        f"{part} holds no entity: its f1 is 0 for any model; are its tags hidden?"
-        for part in splits.PARTS[1:]
-        if scheme != "none" and {*tags[part]} == {"O"}
-    ]
+    found = _check_tags(tags, scheme, settings.source.path)
+    repeated = corpora.repeats(items, settings.source.path, "sentences")
     of_words = {p: [s.words for s in own] for p, own in parts.items()}
     forms, table, findings = word_table.build(settings, of_words)
     inside = word_table.VOCABULARY_PARTS[settings.vocabulary]
@@ -134,8 +125,25 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
             "scheme": scheme,
         },
         facts={"labels": len(predicted)},
-        findings=Findings({"unseen_tags": unseen}, [], warnings).joined(findings),
+        findings=Findings({}, [], repeated).joined(found).joined(findings),
     )
+
+
+def _check_tags(
+    tags: Mapping[str, Counter[str]], scheme: conll.Scheme, path: str | None
+) -> Findings:
+    """Returns what is wrong with the tags of each part; DataError if train has one tag."""
+    if len(tags["train"]) < 2:
+        message = f"the only tag of train is {', '.join(tags['train'])!r}: there is nothing"
+        raise DataError(f"{message} to learn", path or "generated corpus")
+    unseen, lines = corpora.unseen(tags)
+    warnings = [f"tags: {line}; no model can learn them from train" for line in lines]
+    warnings += [
+        f"{part} holds no entity: its f1 is 0 for any model; are its tags hidden?"
+        for part in splits.PARTS[1:]
+        if scheme != "none" and {*tags[part]} == {"O"}
+    ]
+    return Findings({"unseen_tags": unseen}, [], warnings)
 
 
 def read(settings: TaggingData) -> tuple[Mapping[str, Sequence[Sentence]], conll.Scheme]:
