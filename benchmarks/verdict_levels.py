@@ -161,7 +161,7 @@ def _validated(count: int) -> Iterator[dict]:
         gaps = [_of_folds(generator, folds, times) for _ in range(count)]
         pairs = [(np.array(row), np.zeros(len(row))) for row in gaps]
         by_ranks = [hypotheses.wilcoxon_signed_rank(*pair).p_value for pair in pairs]
-        each = (hypotheses.corrected_t(*pair, 1 / (folds - 1), paired=True) for pair in pairs)
+        each = (hypotheses.t_test(*pair, overlap=1 / (folds - 1), paired=True) for pair in pairs)
         corrected = [test.p_value for test in each]
         rejected = (float(np.mean(np.array(p) <= 0.05)) for p in (by_ranks, corrected))
         of = "folds", "repeated", "Wilcoxon", "corrected t"

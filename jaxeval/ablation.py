@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from jaxeval import launchers, parameters
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import Changes, Quiet, Seeds
 
 if TYPE_CHECKING:
@@ -42,31 +42,31 @@ def ablation(
       jaxeval ablation melis2018/enwik8_lstm_small \\
           --variants melis2018/ablations/small --data FILE --seeds 8
     """
-    named = _read_variants(str(variants))
+    named, numbers = _read_variants(str(variants)), parameters.numbers(seeds)
+    if len(numbers) < 2:
+        raise ConfigError(f"{argument('seeds', seeds)}: expected 2 or more")
     launcher = launchers.prepare(launch)
     from jaxeval import files, observe, studies
     from jaxeval.compare import compare
     from jaxeval.studies import prepared
 
-    configs: dict[str, Any] = {}
+    trials: list[prepared.Trial] = []
     for name, changed in {"": (), **named}.items():
         # the config alone is checked first: what is then wrong is a variant's
         origin = f"{variants}: variant {name!r}" if name else ""
-        whole = studies.read(config, [*changes, *changed], data, origin)
+        whole: Any = studies.read(config, [*changes, *changed], data, origin)
         title = f"{whole.name} ({name})" if name else whole.name
-        configs[title] = dataclasses.replace(whole, name=title)
-    numbers, title_of = parameters.numbers(seeds), dict[str, str]()  # by experiment
-    trials = [
-        trial
-        for name, whole in configs.items()
-        for trial in prepared.seeds_by_splits(whole, numbers, model=name)
-    ]
+        whole = dataclasses.replace(whole, name=title)
+        trials += prepared.seeds_by_splits(whole, numbers, model=title)
+    title_of, apart = dict[str, str](), list[str]()  # by experiment; with other data
 
     def check(entries: "Sequence[Entry]") -> None:
-        for entry in entries:
-            title = entry.trial.labels["model"]
-            if (same := title_of.setdefault(entry.record.id, title)) != title:
+        first = entries[0].record
+        for title, record in {of.trial.labels["model"]: of.record for of in entries}.items():
+            if (same := title_of.setdefault(record.id, title)) != title:
                 raise ConfigError(f"{variants}: {title!r} is the same as {same!r}")
+            if record.data_hash != first.data_hash:
+                apart.append(f"{title}: its data, perhaps the test items, are not {first.name}'s")
 
     rows = observe.train(trials, Path(out), check=check, launcher=launcher, quiet=quiet)
     records = []
@@ -75,7 +75,9 @@ def ablation(
         records.append({"model": title_of[row.experiment], "score": row.test, **recorded})
     table = Path(out) / "ablations" / f"{rows[0].experiment}.json"
     files.write_json(str(table), records)
-    return compare(table, *configs, control=next(iter(configs)))
+    found = compare(table, *title_of.values(), control=trials[0].labels["model"])
+    study = dataclasses.replace(found.study, warnings=(*apart, *found.study.warnings))
+    return dataclasses.replace(found, study=study)
 
 
 def _read_variants(file: str) -> Mapping[str, Sequence[str]]:

@@ -11,7 +11,7 @@ import numpy as np
 from jaxeval import parameters
 from jaxeval.config import fields
 from jaxeval.config.fields import Range
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.parameters import Changes, Natural, NonNegative, Number, Quiet
 from jaxeval.report import Document, Figure, Result, Table, plots, scores, text
 
@@ -123,6 +123,7 @@ def neighbourhood(
     settings: Annotated[int, Number(_LEAST, parameters.MOST)] = 64,
     width: Annotated[float, Number(1e-6, 1)] = 0.2,
     within: NonNegative | None = None,
+    range: Mapping[str, str] | None = None,
     part: Literal["dev", "test"] = "dev",
     seed: Natural = 1,
     quiet: Quiet = False,
@@ -131,18 +132,19 @@ def neighbourhood(
 
     Draws each traced hyperparameter (learning rate, decay, dropout rates ...) from an interval
     around the config's value (Melis et al. 2018, section 7.3). The interval is --width times the
-    range: learning rates .0001 to .1 and l2 1e-7 to .001, both logarithmic;
+    range. Default ranges: learning rates .0001 to .1 and l2 1e-7 to .001, both logarithmic;
     dropout rates 0 to .9. An l2 of 0 stays 0.
 
     Args:
       settings: number of settings.
       width: width of each interval, as a share of the range.
       within: distance from the best score that counts as near (default: the metric's margin).
+      range: range of a hyperparameter, as NAME=LOW:HIGH or NAME=LOW:HIGH:log; repeatable.
       part: part of the data whose scores are compared.
 
     Examples:
       jaxeval neighbourhood CONFIG --data DIR --settings 64 --save figures
-      jaxeval neighbourhood CONFIG --width 0.15 --within 0.005
+      jaxeval neighbourhood CONFIG --width 0.15 --range learning_rate=0.001:0.01:log
     """
     from jaxeval import backend
 
@@ -156,7 +158,7 @@ def neighbourhood(
     # every draw depends on those before it: of language models, sites stand among the others
     prefix = "dropout_" if whole.task == "language" else ""
     traced = {name: active[name] for name in sorted(active, key=lambda n: n.removeprefix(prefix))}
-    ranges = _ranges(traced)
+    ranges = _choose_ranges(traced, range or {})
     drawn = _draw({name: h.value for name, h in traced.items()}, ranges, width, settings, seed)
     rows = observe.train(
         prepared.neighbourhood(whole, drawn),
@@ -172,13 +174,32 @@ def neighbourhood(
     return _Neighbourhood(whole.name, first.metric, part, width, **shown)
 
 
-def _ranges(traced: Mapping[str, fields.Hyperparameter]) -> dict[str, Range]:
-    """Returns the range of each hyperparameter to vary; an l2 of 0 stays 0."""
-    return {
+def _choose_ranges(
+    traced: Mapping[str, fields.Hyperparameter], asked: Mapping[str, str]
+) -> dict[str, Range]:
+    """Returns the range of each hyperparameter to vary: LOW:HIGH[:log] as asked, or its own."""
+    ranges = {
         name: h.marker.range
         for name, h in traced.items()
         if h.marker.range is not None and not (h.marker.range.log and h.value == 0)
     }
+    for name, words in asked.items():
+        named = argument("range", {name: words})
+        parts = words.split(":")
+        if name not in traced:
+            raise ConfigError(f"{named}: expected one of {', '.join(traced)}")
+        limits = traced[name].marker.limits
+        log = parts[2:] == ["log"]
+        try:
+            low, high = map(float, parts[:2])
+        except ValueError:
+            low = high = math.nan
+        least = low > 0 if log else not parts[2:]
+        if not (least and low < high and limits.allows(low) and limits.allows(high)):
+            form = "LOW:HIGH, or LOW:HIGH:log of numbers above 0, LOW below HIGH"
+            raise ConfigError(f"{named}: expected {form}; {name} is {limits}")
+        ranges[name] = Range(low, high, log)
+    return {name: ranges[name] for name in traced if name in ranges}
 
 
 def _draw(
@@ -192,7 +213,7 @@ def _draw(
     for name, span in ranges.items():
         if not span.low <= centre[name] <= span.high:
             outside = f"{centre[name]:g} is not between {span.low:g} and {span.high:g}"
-            raise ConfigError(f"{name}: {outside}; draw it by sweep")
+            raise ConfigError(f"{name}: {outside}; give it another range")
     generator = np.random.default_rng(seed)
     middles = {name: span.to_unit(centre[name]) for name, span in ranges.items()}
     ends = {n: (max(0.0, m - width / 2), min(1.0, m + width / 2)) for n, m in middles.items()}

@@ -45,9 +45,28 @@ def _traced(**values: float) -> dict[str, fields.Hyperparameter]:
 
 
 def test_which_hyperparameters_are_varied() -> None:
-    """Dies if one without a range, or an absent decay, is varied."""
+    """Dies if one without a range, or an absent decay, is varied; or a given range is lost."""
     traced = _traced(beta2=0.999, l2=0.0, learning_rate=0.01, dropout_output=0.1, warmup=1.0)
-    assert list(verb._ranges(traced)) == ["learning_rate", "dropout_output"]
+    assert list(verb._choose_ranges(traced, {})) == ["learning_rate", "dropout_output"]
+    asked = {"beta2": "0.9:0.99", "dropout_output": "0:0.5", "warmup": "1:100:log"}
+    ranges = verb._choose_ranges(traced, asked)
+    assert ranges["beta2"] == Range(0.9, 0.99) and ranges["dropout_output"] == Range(0.0, 0.5)
+    assert ranges["warmup"] == Range(1.0, 100.0, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        *(("beta2", text, "expected LOW:HIGH") for text in ("1", "2:1", "nan:1", "0:1:lin")),
+        ("beta2", "0:1:log", "log of numbers above 0"),
+        ("dropout_output", "0:1.5", "expected LOW:HIGH.*; dropout_output is"),
+        ("momentum", "0:1", "--range momentum=0:1: expected one of beta2"),
+    ],
+)
+def test_bad_ranges_are_refused(name: str, text: str, message: str) -> None:
+    """Dies if a range without numbers in it, or beyond what there can be, is drawn from."""
+    with pytest.raises(ConfigError, match=message):
+        verb._choose_ranges(_traced(beta2=0.999, dropout_output=0.1), {name: text})
 
 
 def test_what_is_said_of_a_neighbourhood() -> None:

@@ -75,10 +75,8 @@ def test_tags_are_evaluated(tags: Trained, capsys: pytest.CaptureFixture) -> Non
 def test_stdin_is_read_as_a_file(tags: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if the numbers of CoNLL-U's words are taken for words, or JSON lines for texts."""
     each = [[str(k), word, *["_"] * 8] for k, word in enumerate(("Oslo", "saw", "Quux"), 1)]
-    plain, columns = (
-        "\n".join(w[1] for w in each),
-        "# text = x\n" + "\n".join(map("\t".join, each)),
-    )
+    plain = "\n".join(w[1] for w in each)
+    columns = "# text = x\n" + "\n".join(map("\t".join, each))
     shown = []
     for read in (plain, columns):
         stream = io.TextIOWrapper(io.BytesIO(read.encode()))
@@ -86,9 +84,8 @@ def test_stdin_is_read_as_a_file(tags: Trained, monkeypatch: pytest.MonkeyPatch)
         lines = jaxeval.predict(tags[0], input="-").splitlines()
         shown.append([line.rpartition("\t")[2] for line in lines[-3:]])
     assert shown[0] == shown[1]
-    assert (
-        importlib.import_module("jaxeval.evaluate")._suffix(b'{"text": "so good"}\n') == ".jsonl"
-    )
+    verb = importlib.import_module("jaxeval.evaluate")
+    assert verb._suffix(b'{"text": "so good"}\n') == ".jsonl"
 
 
 def _cut(file: Path) -> None:
@@ -216,6 +213,9 @@ def test_hypotheses_have_log_probabilities(pairs: Trained, tmp_path: Path) -> No
     assert np.exp(totals).sum(1).max() < 1.001
     short = predicting.predicted(pairs, "--max-length", "1", file=file)
     assert max(len(line[1]) for line in short) == 1 < max(len(line[1]) for line in lines)
+    file.write_text("abc\n" + "b" * 200)
+    assert len(predicting.predicted(pairs, "--max-length", "200", file=file)) == 2
+    file.write_text("abc\n\nb\n")
     wide = predicting.predicted(pairs, "--beam", "3", "--max-length", "4", file=file)
     assert [line[1] for line in wide] == [lines[0][1], lines[3][1]]
     several = ("--n-best", "3", "--beam", "3", "--max-length", "4")
@@ -229,10 +229,8 @@ def test_hypotheses_have_log_probabilities(pairs: Trained, tmp_path: Path) -> No
 def test_texts_are_as_likely_as_was_scored(text: Trained) -> None:
     """Dies if a token gets another number, is read twice or not at all, or the average of
     probabilities is of something else."""
-    (head, row), lines = (
-        predicting.predicted(text, "--whole", "--which", "all"),
-        predicting.predicted(text, "--which", "all"),
-    )
+    head, row = predicting.predicted(text, "--whole", "--which", "all")
+    lines = predicting.predicted(text, "--which", "all")
     models = [f"seed{member.seed}" for member in predicting.members(text)]
     of_models = [f"{name} {model}" for model in models for name in ("nats", "perplexity")]
     assert head == ["line", "tokens", *of_models] and row[0] == "all"

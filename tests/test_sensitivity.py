@@ -60,7 +60,7 @@ def _json(capsys: pytest.CaptureFixture, *words: str) -> dict[str, Any]:
 def test_columns_that_nothing_reads_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    """Dies if the runs of two models pass for one sweep in silence."""
+    """Dies if two models pass for one sweep, or losses for scores, in silence."""
     path = tmp_path / "ab.csv"
     rows = [f"{'AB'[k % 2]},{k},d,{0.5 + 0.01 * k}" for k in range(16)]
     path.write_text("\n".join(["model,rate,data,score", *rows]) + "\n")
@@ -70,7 +70,11 @@ def test_columns_that_nothing_reads_are_named(
         assert said + unread in " ".join(capsys.readouterr().out.split())
     (tmp_path / "space").write_text(SPACE)
     assert _main(str(path), "--resamples", "9", "--space", str(tmp_path / "space")) == 0
-    assert "ab: no column of the space's scheduler, factor: not" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "ab: no column of the space's scheduler, factor: not" in shown and "assum" not in shown
+    path.write_text(path.read_text().replace("score", "value"))
+    assert _main(str(path), "--resamples", "9", "--score", "value") == 0
+    assert "ab: value: higher is better (assumed)" in capsys.readouterr().out
     path.write_text("rate,score\n1,0.5\n2,0.6\n3,0.7\n")  # the fewest runs of a sweep
     assert _main(str(path), "--resamples", "9", "--hyperparameters", "rate") == 0
 

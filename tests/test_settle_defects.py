@@ -266,13 +266,9 @@ def test_a_seed_that_does_not_reach_the_program() -> None:
     assert any("does not reach" in note for note in found.notes)
 
 
-def test_a_failed_seed() -> None:
-    """Dies if a crash is no error, or a score is made up."""
+def test_a_failed_seed_and_too_few() -> None:
+    """Dies if a crash is no error, a score is made up, or two seeds are run and three are not."""
     with pytest.raises(RunError, match="seed 3 has no score: exit code 1"):
         _against_itself("crash=3", retries=0, seeds=3)
-
-
-def test_too_few_seeds() -> None:
-    """Dies if two seeds are run."""
     with pytest.raises(jaxeval.JaxevalError, match="3 or more"):
         settle(["self", _command("plain=0.8"), "--seeds", "2"])

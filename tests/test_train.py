@@ -22,16 +22,10 @@ TINY = [
     *tiny_corpora.BAG,
     *("training.epochs=5", "training.patience=2", "training.checkpoint_every=2"),
 ]
-# the method after which a process kills itself (SIGKILL)
-_DEATHS = {
-    "write": (store._Table, "insert"),  # inside the transaction
-    "checkpoint": (loop._Checkpoints, "save"),  # while it is written in the background
-}
 
 
-def die(where: str, count: int) -> None:
+def die(owner: type, name: str, count: int) -> None:
     """Lets this process kill itself after so many calls of a method."""
-    owner, name = _DEATHS[where]
     original, calls = getattr(owner, name), itertools.count(1)
 
     def deadly(*arguments: Any, **options: Any) -> Any:
@@ -71,7 +65,8 @@ def test_truth_is_worth_comparing(truth: tuple) -> None:
 
 def test_killed_and_resumed(truth: tuple, tmp_path: Path) -> None:
     """Dies if killed processes leave half a record, or the last one gives other scores."""
-    for death in (("write", 4), ("checkpoint", 2)):
+    # inside the transaction; while it is written in the background
+    for death in ((store._Table, "insert", 4), (loop._Checkpoints, "save", 2)):
         words = _words(tmp_path, "--seeds", "4")
         killed = processes.run("train", *words, before=functools.partial(die, *death))
         assert killed.returncode == -signal.SIGKILL, killed.stderr

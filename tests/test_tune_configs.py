@@ -14,7 +14,7 @@ from jaxeval.studies import running
 from jaxeval.tune import target as targets
 from jaxeval.tuning.history import Halving, History
 from tests.studies import here, toy_kind, toy_sizes
-from tests.tune_searches import RATE, SIZES, TOY, Crash, Search, left, rows
+from tests.tune_searches import RATE, SIZES, TOY, Search, left, rows
 from tests.verbs import tune
 
 
@@ -38,10 +38,9 @@ def test_a_batch_that_was_stopped_ends_the_same(tmp_path: Path) -> None:
     by_rows = {(e.joined, e.values["rows"]) for e in history.evaluations}
     assert len(by_rows) == len({e.joined for e in history.evaluations}) and whole.compiled == 2
     assert {len(of.evaluations) for of in whole.saved} <= {0, 3, 6}  # batches as they are whole
-    killed, folder = Search(TOY, **of), tmp_path / "killed"
-    with pytest.raises(Crash):
-        killed.go_on(folder, len(whole.saved) - 2)
-    assert Search(TOY, **of, saved=killed.saved[-1]).go_on(folder) == history
+    folder = tmp_path / "killed"
+    saved = Search(TOY, **of).killed(folder, len(whole.saved) - 2)
+    assert Search(TOY, **of, saved=saved).go_on(folder) == history
     assert rows(folder) == rows(tmp_path / "whole")
 
 
@@ -61,10 +60,9 @@ def test_lanes_are_refilled_and_a_killed_search_ends_the_same(tmp_path: Path) ->
         if e.stopped:
             assert e.stopped == (Halving(2).rungs(5)[len(e.rungs) - 1], 5)
             assert e.scores == e.rungs[-1:]
-    killed, folder = Search(TOY, "toy"), tmp_path / "killed"
-    with pytest.raises(Crash):
-        killed.go_on(folder, 4)
-    assert Search(TOY, "toy", saved=killed.saved[-1]).go_on(folder) == whole
+    folder = tmp_path / "killed"
+    saved = Search(TOY, "toy").killed(folder, 4)
+    assert Search(TOY, "toy", saved=saved).go_on(folder) == whole
     assert rows(folder) == rows(tmp_path / "whole")
     lost = Search(TOY, "toy")  # a lost state finds what is recorded
     values = [e.values for e in lost.go_on(tmp_path / "whole").evaluations]
@@ -148,11 +146,9 @@ def test_settings_of_several_sizes_share_a_program(halving: int | None, tmp_path
             trained = studies.run([cohort], store, alone, session=search.target.session)
             (end,) = [event for event in trained if isinstance(event, running.Ended)]
         assert (end.result.dev,) == e.scores
-    killed, folder = Search(SIZES, halving=halving), tmp_path / "killed"
-    with pytest.raises(Crash):
-        killed.go_on(folder, 3)
-    again = Search(SIZES, halving=halving, saved=killed.saved[-1])
-    assert again.go_on(folder) == history
+    folder = tmp_path / "killed"
+    saved = Search(SIZES, halving=halving).killed(folder, 3)
+    assert Search(SIZES, halving=halving, saved=saved).go_on(folder) == history
     assert rows(folder) == rows(tmp_path / "whole") and not left(folder)
     if halving is None:
         _jobs_give(history, search.target.session, rows(tmp_path / "whole"), tmp_path)
@@ -170,11 +166,10 @@ def _jobs_give(
         assert [(e.values, e.scores) for e in launched.evaluations] == expected
         pending = [len(of.pending) for of in search.saved if of.ended and len(of.evaluations) < 6]
         assert max(pending) == 3 and len(engine.started) == 6 == len({*engine.started})
-        killed = Search(SIZES, halving=None)
-        with pytest.raises(Crash):
-            killed.go_on(folder / "killed jobs", 3, launcher=here.Here(3))
-        again = Search(SIZES, halving=None, saved=killed.saved[-1])
-        launched = again.go_on(folder / "killed jobs", launcher=here.Here(3))
+        killed = folder / "killed jobs"
+        saved = Search(SIZES, halving=None).killed(killed, 3, launcher=here.Here(3))
+        again = Search(SIZES, halving=None, saved=saved)
+        launched = again.go_on(killed, launcher=here.Here(3))
         assert [(e.values, e.scores) for e in launched.evaluations] == expected
     for name in ("jobs", "killed jobs"):
         assert rows(folder / name) == recorded and not left(folder / name)
@@ -194,10 +189,7 @@ def test_other_shapes_take_up_what_was_stopped(
     """Dies if a setting that the new shapes do not hold is lost or padded, a checkpoint of another
     shape is left behind, or a decision is taken back."""
     space = {"rate": RATE, "width": {"key": "model.width", "choices": [2, 6]}}
-    killed = Search(space)
-    with pytest.raises(Crash):
-        killed.go_on(tmp_path, 5, 10)
-    before = killed.saved[-1]
+    before = Search(space).killed(tmp_path, 5, trials=10)
     monkeypatch.setattr(targets.Target, "padded", lambda *of: [])
     history = Search(space, saved=before).go_on(tmp_path, trials=10)
     assert len(history.ended) == len(rows(tmp_path)) == 10 and not left(tmp_path)

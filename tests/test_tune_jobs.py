@@ -36,11 +36,9 @@ def test_halving_pauses_jobs_at_rungs(tmp_path: Path, monkeypatch: pytest.Monkey
         rungs = sum(len(e.rungs) + (e.stopped is None) for e in history.evaluations)
         assert len(engine.started) == rungs > 6 == len({*engine.started})
         for crash, engine in (2, here.Here(1, [0, 1])), (7, None):
-            killed, folder = Search(TOY, "toy"), tmp_path / str(crash)
-            with pytest.raises(Crash):
-                killed.go_on(folder, crash, parallel=1, launcher=here.Here(1))
-            again = Search(TOY, "toy", saved=killed.saved[-1])
-            again = again.go_on(folder, parallel=1, launcher=engine)
+            folder, how = tmp_path / str(crash), {"parallel": 1, "launcher": here.Here(1)}
+            saved = Search(TOY, "toy").killed(folder, crash, **how)
+            again = Search(TOY, "toy", saved=saved).go_on(folder, parallel=1, launcher=engine)
             assert _decided(again) == _decided(history) and rows(folder) == rows(tmp_path / "one")
         at_once = Search(TOY, "toy").go_on(tmp_path / "three", launcher=here.Here(3))
         lost = Search(TOY, "toy").go_on(tmp_path / "three", launcher=here.Here(3))

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from jaxeval import runs, tuning
 from jaxeval import space as spaces
 from jaxeval.population import host
@@ -75,6 +77,12 @@ class Search(State):
             fed = Populations(self.target, self, store, *how)
             trained = launching.train(fed, store, folder, launcher)
             self.epochs = [e for e in trained if isinstance(e, host.Report)]
+        return self.saved[-1]
+
+    def killed(self, folder: Path, crash: int, **how: Any) -> History:
+        """The last history that is saved before a crash."""
+        with pytest.raises(Crash):
+            self.go_on(folder, crash, **how)
         return self.saved[-1]
 
     @property

@@ -253,12 +253,15 @@ def _split(content: str, unit: _Unit) -> tuple[str, ...]:
     return tuple(content) if unit == "characters" else tuple(w for w in content.split(" ") if w)
 
 
-def read_sources(settings: Seq2SeqData, path: Path) -> tuple[list[str], list[SequencePair]]:
+def read_sources(
+    settings: Seq2SeqData, path: Path, longest: int = 0
+) -> tuple[list[str], list[SequencePair]]:
     """Returns the lines of a file that are not blank, and their sources; targets are ignored.
 
     A line without tabs is a source as a whole, unless features belong to it. Raises DataError: a
-    line without source or features, or one that is too long.
+    line without source or features, or one longer than both the settings allow and `longest`.
     """
+    settings = dataclasses.replace(settings, max_length=max(settings.max_length, longest))
     columns, lines, pairs = settings.columns, [], []
     for line in text.lines(path):
         alone = "\t" not in line.text and len(columns) == 1

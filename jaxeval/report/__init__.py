@@ -5,6 +5,7 @@ All documents share `scores` (units), `text`, `plots` and `render`.
 
 import csv
 import dataclasses
+import functools
 import io
 import math
 import re
@@ -193,14 +194,16 @@ class Result:
 def to_json(value: object) -> Any:
     """Converts dataclasses, NamedTuples, mappings and arrays to JSON data.
 
-    Fields of dataclasses with `repr=False` are left out. Tuple keys become nested objects.
-    Numbers that are not finite become null.
+    Dataclasses have their fields, without those with `repr=False`, and cached properties. Tuple
+    keys become nested objects. Numbers that are not finite become null.
 
     Raises:
       TypeError: the value has no JSON form.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        shown = (field.name for field in dataclasses.fields(value) if field.repr)
+        shown = [field.name for field in dataclasses.fields(value) if field.repr]
+        cached = functools.cached_property
+        shown += [name for name, of in vars(type(value)).items() if isinstance(of, cached)]
         return {name: to_json(getattr(value, name)) for name in shown}
     if hasattr(value, "_asdict"):
         value = value._asdict()

@@ -198,11 +198,12 @@ def leader(order: Sequence[str], shown: Signs) -> str:
 
     If all are worse somewhere, wins less losses decide.
     """
+    several = _cells(shown) > 1
 
     def key(model: str) -> tuple[bool, int, int]:
         records = [record(shown, model, other) for other in order if other != model]
         losses = sum(worse for _, worse, _ in records)
-        wins = sum(better for better, *_ in records) if _cells(shown) > 1 else 0
+        wins = sum(better for better, *_ in records) if several else 0
         return losses > 0, losses - wins, order.index(model)
 
     return min(order, key=key)

@@ -18,7 +18,7 @@ from jaxeval.data import text
 from jaxeval.errors import DataError, JaxevalError, counted, parsing, printable
 from jaxeval.files import Json
 from jaxeval.runs import texts
-from jaxeval.runs.layout import ROLES, leaves
+from jaxeval.runs.layout import AXES, leaves
 from jaxeval.runs.metrics import is_metric
 
 SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")  # of tables
@@ -261,7 +261,8 @@ def _read_json(whole: str, path: str | Path) -> Columns:
         expected = 'a list of records such as [{"model": "A", "score": 0.9}]'
         raise DataError(f"expected {{model: [scores]}} or {expected}", path)
     sizes = {*map(len, tree.values())}
-    if len(sizes) == 1 and ({*ROLES} & tree.keys() or len([*filter(is_metric, tree)]) > 1):
+    named = {"model", "score", *AXES} & tree.keys() or len([*filter(is_metric, tree)]) > 1
+    if len(sizes) == 1 and named:
         return Columns(str(path), tree, range(1, max(sizes) + 1))  # columns, such as of Keras
     scores = [(name, k, score) for name, of in tree.items() for k, score in enumerate(of, 1)]
     records = [dict(zip(("model", "number", "score"), of, strict=True)) for of in scores]

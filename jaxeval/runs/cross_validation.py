@@ -15,7 +15,7 @@ from jaxeval.runs.normal import Rows
 from jaxeval.runs.texts import Coded, encode
 
 FOLDS = "iteration"  # of mlr3, beside resampling_id
-_REPEATS = {"rep", "repeat", "repetition", "key"}  # of columns; Key_Run is Weka's
+_REPEATS = {"rep", "repeat", "repetition", "Key_Run"}  # of columns; the last is Weka's
 _REPEATED = re.compile(r"(fold *\d+)[._ ](rep[a-z]* *\d+)", re.IGNORECASE)  # of caret: Fold1.Rep2
 _CLEAR = 0.001  # p from where scores of one fold are called alike
 
@@ -30,11 +30,12 @@ def find(rows: Rows, layout: Layout) -> tuple[Rows, bool, float]:
     column = layout.columns.get("split", "")
     seed = rows.labels.get("seed")
     repeat = layout.columns.get("seed", "")
-    named = role(column) == "split" and re.search("fold|cv", column, re.IGNORECASE)
-    if not split or not (named or column == FOLDS or are_folds(split.names)):
+    of_folds = role(column) == "split" and re.search("fold|cv", column, re.IGNORECASE)
+    if not split or not (of_folds or column == FOLDS or are_folds(split.names)):
         return rows, False, 0.0
     names = seed.names if seed else ()
-    repeated = {*words_of(repeat)} & _REPEATS or all(re.match("rep", x, re.I) for x in names)
+    named = {repeat, *words_of(repeat)} & _REPEATS
+    repeated = named or all(re.match("rep", x, re.IGNORECASE) for x in names)
     if not (seed and names[1:] and repeated and (count := _folds(rows.dataset, seed, split)) > 1):
         return rows, True, 0.0
     if (p := _p_alike(rows, seed, split)) == 0:

@@ -93,7 +93,10 @@ def may_be_stratum(name: str) -> bool:
 @functools.lru_cache(1 << 16)
 def role(name: str) -> str | None:
     """Returns what a column is by its name: a role, "step", "time", "setting", or None."""
-    words = [*words_of(re.sub(r"^(params?|config|args)\.", "", name))]  # of MLflow, nested JSON
+    plain = re.sub(r"^(params?|config|args)\.", "", name)  # of MLflow, nested JSON
+    if plain != name:  # a parameter metric or state says nothing of the run
+        return found if (found := role(plain)) in (*AXES, "model", *_KINDS) else None
+    words = [*words_of(name)]
     # seed1 is a seed; k5 and t5 may be names, f1 is one
     core = [re.sub(r"(?<=[a-z]{2})\d+$", "", w) for w in words if w not in _COUNTS]
     if len(words) > 1 and words[-1] in _IDS.split():
@@ -126,10 +129,14 @@ def leaves(tree: object, above: str = "") -> Iterator[tuple[str, object]]:
 
 
 def item_roles(columns: Collection[str]) -> dict[str, str]:
-    """Returns role -> column by name: one named as its role first, nested keys and ids last."""
+    """Returns role -> column by name: one named as its role first, a nested key last.
+
+    A seed goes before the id of a run, task_name before task_id, but task not before dataset_id.
+    """
     found: dict[str, str] = {}
-    ids = {c for c in columns if role(c) in AXES and c.lower().endswith("id")}
-    for name in sorted(columns, key=lambda c: (c in ids, "." in c)):
+    for name in sorted(columns, key=lambda column: "." in column):
         if (meant := role(name)) in _NAMES and meant != "setting":
-            found.setdefault(meant, name)
+            *of, last = words_of(found.setdefault(meant, name))
+            if last == "id" and (meant == "seed" or words_of(name) in ((*of,), (*of, "name"))):
+                found[meant] = name
     return {meant: meant if meant in columns else name for meant, name in found.items()}

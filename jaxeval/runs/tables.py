@@ -88,6 +88,7 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
         mixed = f"data sets have different metrics ({listed(metric.names)}); a mean mixes them"
         warnings.append(mixed)
         metric = coded("none")
+    runs = [axis for axis, column in there.items() if column != there.get("dataset")]
     ended = coded("status")
     failed = ended.among(filter(normal.is_failed, ended.names))
     score, unusable = _parse(table, scores, layout, failed)
@@ -105,7 +106,7 @@ def _read_rows(table: Columns, layout: Layout, who: str) -> Rows:
         score=score,
         status=np.where(failed, Status.FAILED, Status.SCORED).astype(np.uint8),
         number=tiled(np.asarray(table.rows, np.int32)),
-        labels={axis: coded(axis) for axis in ("seed", "split") if axis in values},
+        labels={axis: coded(axis) for axis in ("seed", "split") if axis in runs},
         dev=tiled(texts.to_floats(values["dev"])) if "dev" in values else None,
         direction=(higher, says),
         unit=next((str(unit) for unit in values.get("unit", ())), None),

@@ -112,7 +112,7 @@ def _read_table(location: str, request: Request) -> Sweep:
     if request.score is None and column not in table.values:
         named = f"{argument('score', 'NAME')} names one of {columns.listed(table.values, 30)}"
         raise DataError(f"no column {column!r}; {named}", location)
-    higher, _, metric = normal.column_direction(table.values, column, table.source)
+    higher, says, metric = normal.column_direction(table.values, column, table.source)
     if not higher:
         raise _lower_is_better(location, metric)
     if column in request.chosen:
@@ -122,7 +122,7 @@ def _read_table(location: str, request: Request) -> Sweep:
         place = f"row {table.rows[k]}, column {column}"
         analysis.refuse_beyond(scores[k : k + 1], place, table.source)
     cut = table.select(keep)
-    notes = []
+    notes = [f"{column}: higher is better (assumed)"] * (says == "assumed" and column != "score")
     drawn = [of.name for of in request.space.parameters] if request.space else []
     values = {n: cut[n] for n in request.chosen or [n for n in drawn if n in cut.values]}
     constant = {name: of[0] for name, of in table.values.items() if len({*of}) == 1}

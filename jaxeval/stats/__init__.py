@@ -7,6 +7,7 @@ second to import, so functions that need it import it themselves.
 
 import dataclasses
 import math
+from collections import UserDict
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -27,6 +28,15 @@ _NONE = "none: "  # in `Interval.method`, before the reason why there is no inte
 def t_quantile(df: Any, confidence: float) -> np.ndarray:
     """Number of standard errors [...] that an interval reaches to either side."""
     return -scipy.special.stdtrit(df, (1 - confidence) / 2)
+
+
+class Later(UserDict[str, Any]):
+    """Values by name, given as functions that are called when a value is first read."""
+
+    def __getitem__(self, name: str) -> Any:
+        if callable(self.data[name]):
+            self.data[name] = self.data[name]()
+        return self.data[name]
 
 
 class Interval(NamedTuple):

@@ -1,8 +1,10 @@
 """Two models compared over the runs of each data set, or in the mean over data sets."""
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,11 +12,10 @@ from jaxeval import stats
 from jaxeval.errors import DataError, argument
 from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores
-from jaxeval.stats import Rules, pairs, power
-from jaxeval.stats.pairs import Families, Pair, RunScores
+from jaxeval.stats import Later, Rules, multiple, pairs, power
+from jaxeval.stats.pairs import Pair, RunScores
 from jaxeval.stats.samples import FEWEST, Copies, Samples
 
-_FEW_SPREADS = 5  # fewer scores allow no conclusion on spread
 _MOST_RESAMPLED = 5_000  # scores of all pairs up to which there is resampling: some ten seconds
 
 
@@ -100,12 +101,64 @@ def _run_pair(units: Samples, data_set: str, a: str, b: str) -> RunScores:
     return RunScores(a, b, data_set, *both, paired, by_pairs, units.noun)
 
 
+class Families(NamedTuple):
+    """Number of tests in each family of the correction."""
+
+    location: int
+    spread: int
+    equivalence: int
+    further: int
+
+
+def adjust(
+    tests: Sequence[Mapping[str, stats.HypothesisTest]],
+    scores: Sequence[RunScores],
+    rules: Rules,
+    left_out: int = 0,
+) -> tuple[Sequence[Mapping[str, float]], Families]:
+    """Returns the p-values of each pair by test, adjusted in four families.
+
+    Holm's procedure is sharpened for tests of means, since equality of means is transitive
+    (`multiple.adjust_equalities`); P(A > B) = 1/2 is not. A family may hold p-values of a single
+    look and of any look: both are valid at every look.
+
+    Args:
+      left_out: pairs of earlier looks that are not compared now, which count as p = 1.
+    """
+    families: dict[str, list[tuple[int, str]]] = {kind: [] for kind in Families._fields}
+    adjusted = [Later() for _ in tests]
+
+    def correct(kind: str, k: int, name: str) -> float:
+        """Corrects all p-values of a family and returns one."""
+        p_values = [tests[k][name].p_value for k, name in families[kind]]
+        p_values += [1.0] * (counts[kind] - len(p_values))
+        if kind == "location" and pairs.correction(scores, rules, left_out) == "bergmann_hommel":
+            found = multiple.adjust_equalities(p_values, pairs.groups(scores))
+        else:
+            found = multiple.adjust_p_values(p_values, rules.correction)
+        for (other, test), p in zip(families[kind], found.tolist(), strict=False):
+            adjusted[other][test] = p
+        return adjusted[k].data[name]
+
+    for k, of_pair in enumerate(tests):
+        kinds = {scores[k].location_test: "location", scores[k].spread_test: "spread"}
+        for name in of_pair:
+            kind = "equivalence" if name == "tost" else kinds.get(name, "further")
+            families[kind].append((k, name))
+            adjusted[k][name] = functools.partial(correct, kind, k, name)
+    counts = {kind: len(family) for kind, family in families.items()}
+    counts |= {
+        kind: counts[kind] + left_out for kind in ("location", "equivalence") if counts[kind]
+    }
+    return adjusted, Families(**counts)
+
+
 def compare_runs(
     found: Sequence[RunScores], rules: Rules, scores: Scores, left_out: int = 0
 ) -> tuple[list[Pair], Families]:
-    """Runs tests, effects and plans of all pairs; `left_out` as in `pairs.adjust`."""
+    """Runs tests, effects and plans of all pairs; `left_out` as in `adjust`."""
     tests = [of.tests(rules) for of in found]
-    adjusted, families = pairs.adjust(tests, found, rules, left_out)
+    adjusted, families = adjust(tests, found, rules, left_out)
     each = zip(found, tests, adjusted, strict=True)
     return [_compared(*of, rules, scores, families) for of in each], families
 
@@ -118,18 +171,10 @@ def _compared(
     scores: Scores,
     families: Families,
 ) -> Pair:
-    effects = pair.effects(rules, scores.higher_is_better)
+    effects = pair.effects(rules, scores.higher_is_better, scores.bounds)
     gap = effects["difference"]
-    # a plan is of a single look
-    plan = power.plan(pair, rules, families, gap.interval) if pair.looks == 1 else None
-    if scores.bounds is not None:
-        low, high = scores.bounds
-        gap = dataclasses.replace(gap, interval=gap.interval.clip(low - high, high - low))
-        effects["difference"] = gap
-    name, spread, enough = pair.location_test, pair.spread_test, pair.units >= pair.fewest
-    rejected = {name for name, p in adjusted.items() if p <= rules.alpha}
-    shown = (tests[name].direction or 0) if enough and name in rejected else 0
-    wide = spread is not None and spread in rejected and pair.units >= _FEW_SPREADS
+    name, enough = pair.location_test, pair.units >= pair.fewest
+    shown = (tests[name].direction or 0) if enough and adjusted[name] <= rules.alpha else 0
     return Pair(
         a=pair.a,
         b=pair.b,
@@ -142,16 +187,16 @@ def _compared(
         p_value=tests[name].p_value,
         p_adjusted=adjusted[name],
         shown=shown,
-        against=pair.contradicting(shown),
-        equivalent=enough and "tost" in rejected,
+        against=pair.contradicting(shown) if shown else (),
+        equivalent=enough and "tost" in adjusted and adjusted["tost"] <= rules.alpha,
         n=pair.n,
         pairs=0 if pair.paired is None else len(pair.paired[0]),
         unit=pair.unit,
         tests=tests,
         adjusted=adjusted,
         effects=effects,
-        plan=plan,
-        wider=(tests[spread].direction or 0) if wide and spread else 0,
         looks=pair.looks,
         scores=pair,
+        rules=rules,
+        planned=functools.partial(power.plan, pair, rules, families.location),
     )

@@ -1,6 +1,7 @@
 """Describes the scores of one model, and how large the difference of two is, with intervals."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 
@@ -158,16 +159,20 @@ def mean_gap(
         n = len(first)
         error = sd(differences) * math.sqrt(1 / n + overlap)
         return (float(np.mean(differences)), error, n - 1.0), (n,)
-    sizes = len(first), len(second)
-    spread = [np.var(v, ddof=1) if varies(v) else 0.0 for v in (first, second)]
-    parts = np.array(spread) * (1 / np.array(sizes) + overlap)
-    total = float(parts.sum())
-    if total == 0:
-        gap = gaps(*(np.mean(v, keepdims=True) for v in (first, second)))[0]
-        return (float(gap), 0.0, math.inf), sizes
-    share = parts / total
-    freedom = 1.0 / float(share[0] ** 2 / (sizes[0] - 1) + share[1] ** 2 / (sizes[1] - 1))
-    return (float(np.mean(first) - np.mean(second)), math.sqrt(total), freedom), sizes
+    n, m = len(first), len(second)
+    (mean, variance), (other, of_other) = (_moments(v.tobytes()) for v in (first, second))
+    part, rest = variance * (1 / n + overlap), of_other * (1 / m + overlap)
+    if (total := part + rest) == 0:
+        return (float(gaps(np.array([mean]), np.array([other]))[0]), 0.0, math.inf), (n, m)
+    freedom = 1.0 / ((part / total) ** 2 / (n - 1) + (rest / total) ** 2 / (m - 1))
+    return (mean - other, math.sqrt(total), freedom), (n, m)
+
+
+@functools.lru_cache(maxsize=1024)  # a model has many pairs
+def _moments(scores: bytes) -> tuple[float, float]:
+    """Mean and variance of scores."""
+    values = np.frombuffer(scores)
+    return float(np.mean(values)), float(np.var(values, ddof=1)) if varies(values) else 0.0
 
 
 def probability_of_improvement(
@@ -217,7 +222,7 @@ def average_probability_of_improvement(
         else:
             won.append(probability_of_superiority(x, y))
     average = float(np.mean(won))
-    z = float(scipy.stats.norm.ppf((1 + confidence) / 2))
+    z = float(scipy.special.ndtri((1 + confidence) / 2))
 
     def equal_spreads(p: float) -> float:
         ways = (1 - p) / (2 - p) + p / (1 + p)  # N* = (n + m) / 2 - 1 stands for n - 1 and m - 1

@@ -1,6 +1,7 @@
 """What is wrong with scores: runs and items that failed, and samples that a study warns of."""
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -82,8 +83,7 @@ def compare(
     """
     counts: dict[tuple[str, str], FailureCounts] = {}
     data_sets = [*scores.data_sets]
-    whole = scores.whole
-    if whole:
+    if whole := scores.whole:
         data_sets.sort(key=lambda data: data.name)
     for model, data in itertools.product(scores.models, data_sets):
         if of := data.models.get(model):
@@ -94,15 +94,14 @@ def compare(
     if not any(of.failed for of in counts.values()):
         return None
     found = []
-    pairs = itertools.combinations(scores.models, 2)
-    compared = [pair for pair in pairs if control in (None, *pair)]
+    fisher = functools.cache(lambda *table: scipy.stats.fisher_exact(table))  # few tables differ
+    compared = [p for p in itertools.combinations(scores.models, 2) if control in (None, *p)]
     for data, (a, b) in itertools.product(data_sets, compared):
-        x = counts.get((a, data_set := data.name))
-        y = counts.get((b, data_set))
+        x, y = (counts.get((model, data.name)) for model in (a, b))
         if x and y and x.runs and y.runs:
-            p = min(1.0, float(scipy.stats.fisher_exact([x, y]).pvalue))
+            p = min(1.0, float(fisher(x, y).pvalue))
             more = sign(x.failed * y.runs - y.failed * x.runs)
-            found.append(_FailureTest(a, b, data_set, more, p, p))
+            found.append(_FailureTest(a, b, data.name, more, p, p))
     adjusted = multiple.adjust_p_values([test.p_value for test in found], correction).tolist()
     tests = (test._replace(p_adjusted=p) for test, p in zip(found, adjusted, strict=True))
     return Failures(counts, tuple(tests))
@@ -281,13 +280,15 @@ def _small_and_wide(compared: Sequence[Pair], rules: Rules) -> Iterator[str]:
 def _alike(compared: Sequence[Pair]) -> Iterator[str]:
     """Names pairs of two samples whose scores go together, as where a seed draws the split."""
     for of in (pair.scores for pair in compared if pair.scores and not pair.scores.by_pairs):
-        if of.paired is None or len(of.paired[0]) <= _OTHERS or not all(map(varies, of.paired)):
+        if of.paired is None or (n := len(of.paired[0])) <= _OTHERS:
             continue
-        found = scipy.stats.pearsonr(*of.paired)
-        if found.statistic > 0 and found.pvalue * len(compared) <= _CLEAR:  # Bonferroni
+        with np.errstate(invalid="ignore", divide="ignore"):  # scores that do not vary; 1
+            r = np.minimum(1.0, np.corrcoef(*of.paired)[0, 1])
+            p = 2 * scipy.special.stdtr(n - 2, -r * np.sqrt((n - 2) / (1 - r * r)))
+        if r > 0 and p * len(compared) <= _CLEAR and all(map(varies, of.paired)):  # Bonferroni
             yield (
                 f"{of.a}, {of.b}{on(of.data_set)}: scores of one seed correlate by "
-                f"{found.statistic:.2f}; if the seed determines what both share, such as the "
+                f"{r:.2f}; if the seed determines what both share, such as the "
                 f"split, compare pairs with {argument('column', {'split': 'SEED'})}"
             )
 

@@ -3,6 +3,7 @@
 `direction` is the sign of the statistic that the p-value was computed from.
 """
 
+import functools
 import math
 import warnings
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ import scipy
 
 from jaxeval import stats
 from jaxeval.errors import DataError
-from jaxeval.stats import HypothesisTest, Sample, describe, gaps, ranks, sign, two_samples, varies
+from jaxeval.stats import HypothesisTest, Sample, describe, gaps, ranks, sign, two_samples
 
 _MOST_EXACT = 10_000  # scores of a sample for the exact Kolmogorov-Smirnov test
 _MOST_COUNTED = 1000  # scores of a sample; the labellings of more have a share of 0.0
@@ -39,17 +40,14 @@ def brown_forsythe(a: Sample, b: Sample) -> HypothesisTest:
     """
     values = two_samples(a, b)
     deviations = [stats.without_rounding(np.abs(v - np.median(v)), *values) for v in values]
-    statistic = 0.0
-    p_value = 1.0
-    n = (len(values[0]), len(values[1]))
-    if np.ptp(np.concatenate(deviations)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # no spread within the groups
-            result = scipy.stats.f_oneway(*deviations)
-        if result.statistic > 0:  # rounding can lead below 0, where scipy has no p-value
-            statistic, p_value = float(result.statistic), float(result.pvalue)
-    wider = sign(float(np.mean(deviations[0]) - np.mean(deviations[1])))
-    return HypothesisTest(statistic, p_value, n, "F distribution", wider)
+    n, m = map(len, values)
+    gap = float(np.mean(deviations[0]) - np.mean(deviations[1]))
+    within = sum(float(np.var(of)) * len(of) for of in deviations)
+    statistic = n * m / (n + m) * gap**2 * (n + m - 2)
+    if statistic:
+        statistic = statistic / within if within else math.inf
+    p_value = float(scipy.special.fdtrc(1, n + m - 2, statistic))
+    return HypothesisTest(statistic, p_value, (n, m), "F distribution", sign(gap))
 
 
 def pitman_morgan(a: Sample, b: Sample) -> HypothesisTest:
@@ -71,15 +69,14 @@ def _mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
     """
     first, second = two_samples(a, b)
     n, m = len(first), len(second)
-    result = scipy.stats.mannwhitneyu(first, second, method="asymptotic")
+    statistic = round(2 * n * m * describe.probability_of_superiority(first, second)) / 2
     p_value = ranks.rank_sum_p(first, second)
     method = "exact"
     if p_value is None:  # NaN: all scores are equal
-        normal = float(result.pvalue)
+        normal = float(scipy.stats.mannwhitneyu(first, second, method="asymptotic").pvalue)
         method = "normal, corrected for ties and continuity"
         one = 1 / math.comb(n + m, min(n, m, _MOST_COUNTED))
         p_value = 1.0 if np.isnan(normal) else max(normal, one)
-    statistic = float(result.statistic)
     return HypothesisTest(statistic, p_value, (n, m), method, sign(statistic - n * m / 2))
 
 
@@ -98,44 +95,18 @@ def brunner_munzel(a: Sample, b: Sample, *, seed: int = 0) -> HypothesisTest:
     return HypothesisTest(statistic, float(p_value), n, method, sign(statistic))
 
 
-def welch_t(a: Sample, b: Sample) -> HypothesisTest:
-    """Welch's t test of the means, for unequal variances; p is NaN without any spread."""
-    first, second = two_samples(a, b)
-    if varies(first) or varies(second):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # constant scores
-            result = scipy.stats.ttest_ind(first, second, equal_var=False)
-        statistic, p_value = float(result.statistic), float(result.pvalue)
-    else:  # the variance is rounding alone
-        statistic, p_value = _without_spread(float(gaps(first[:1], second[:1])[0]))
-    n = len(first), len(second)
-    return HypothesisTest(statistic, p_value, n, "t distribution", sign(statistic))
+def t_test(a: Sample, b: Sample, *, paired: bool = False, overlap: float = 0.0) -> HypothesisTest:
+    """Welch's t test, or Student's on pairs (same seed or split); p is NaN without any spread.
 
-
-def paired_t(a: Sample, b: Sample) -> HypothesisTest:
-    """Student's t test on pairs (same seed or split); p is NaN if all differences are equal."""
-    differences = gaps(*two_samples(a, b, paired=True))
-    n = len(differences)
-    mean = float(np.mean(differences))
-    statistic, p_value = _without_spread(mean)
-    if varies(differences):
-        statistic = mean / float(np.std(differences, ddof=1)) * math.sqrt(n)
-        p_value = 2 * float(scipy.special.stdtr(n - 1, -abs(statistic)))
-    return HypothesisTest(statistic, p_value, (n,), "t distribution", sign(statistic))
-
-
-def _without_spread(gap: float) -> tuple[float, float]:
-    return (gap * math.inf, math.nan) if gap else (0.0, 1.0)
-
-
-def corrected_t(a: Sample, b: Sample, overlap: float, *, paired: bool) -> HypothesisTest:
-    """Corrected resampled t test on splits that overlap (Nadeau & Bengio 2003)."""
+    Args:
+      overlap: of splits; the test is the corrected resampled one (Nadeau & Bengio 2003).
+    """
     (gap, error, freedom), n = describe.mean_gap(a, b, paired, overlap)
-    statistic, p_value = _without_spread(gap)
+    statistic, p_value = (gap * math.inf, math.nan) if gap else (0.0, 1.0)
     if error:
         statistic = gap / error
         p_value = 2 * float(scipy.special.stdtr(freedom, -abs(statistic)))
-    method = f"t distribution, overlap {overlap:.3g}"
+    method = "t distribution" + (f", overlap {overlap:.3g}" if overlap else "")
     return HypothesisTest(statistic, p_value, n, method, sign(statistic))
 
 
@@ -175,6 +146,7 @@ def mcnemar(a: Sample, b: Sample) -> HypothesisTest:
     return HypothesisTest(float(gap), p_value, (len(first),), method, sign(gap))
 
 
+@functools.lru_cache(maxsize=1024)
 def _binomial(wins: int, losses: int) -> float:
     return float(scipy.stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
 
@@ -189,7 +161,8 @@ def tost(
     (gap, error, freedom), n = describe.mean_gap(a, b, paired, overlap)
     statistic = (margin - abs(gap)) / error if error else math.nan
     method = "two one-sided t tests on pairs" if paired else "two one-sided Welch t tests"
-    return HypothesisTest(statistic, float(scipy.stats.t.sf(statistic, freedom)), n, method)
+    p_value = float(scipy.special.stdtr(freedom, -statistic))
+    return HypothesisTest(statistic, p_value, n, method)
 
 
 def permutation_test(

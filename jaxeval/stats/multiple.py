@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
@@ -165,12 +166,12 @@ def places(
     """
     order = sorted(means, key=lambda model: -means[model])
     tied = tie_groups(order, {*map(frozenset, apart)})
+    beaten, won = (Counter(pair[side] for pair in apart) for side in (1, 0))
     found = {}
     for model in order:
         rank = 1 + sum(mean > means[model] for mean in means.values())
-        better, worse = (sum(pair[side] == model for pair in apart) for side in (1, 0))
         groups = tuple(k for k, group in enumerate(tied, 1) if model in group)
-        low = min(rank, 1 + better)
-        high = max(rank, len(means) - worse)
+        low = min(rank, 1 + beaten[model])
+        high = max(rank, len(means) - won[model])
         found[model] = rank, low, high, groups
     return found

@@ -6,7 +6,9 @@ equivalence, if a margin is given; all others.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -16,6 +18,7 @@ from jaxeval.stats import (
     Effect,
     HypothesisTest,
     Interval,
+    Later,
     PowerPlan,
     Rules,
     Two,
@@ -28,6 +31,7 @@ from jaxeval.stats import (
 from jaxeval.stats.estimates import Estimate
 
 FEW_DATA_SETS = 5  # fewer allow no conclusion
+_FEW_SPREADS = 5  # fewer scores allow no conclusion on spread
 Outcome = Literal["better", "not shown", "worse"]
 
 
@@ -107,120 +111,84 @@ class RunScores:
         measures |= {"mean": stats.location_gap(x, y), "probability": won}
         return tuple(name for name, value in measures.items() if shown * value < 0)
 
-    def tests(self, rules: Rules) -> dict[str, HypothesisTest]:
-        """Runs all tests, by name; those on pairs if there are two pairs or more.
+    def tests(self, rules: Rules) -> Mapping[str, HypothesisTest]:
+        """Returns all tests, by name; those on pairs if there are two pairs or more.
 
         Of splits that overlap the corrected test and equivalence: no other test allows for that.
         """
-        a = self.first
-        b = self.second
-        found: dict[str, HypothesisTest] = {}
+        a, b = self.first, self.second
+        x, y = self.compared
         paired, overlap = self.by_pairs, self.overlap
+        found = Later()
         if overlap:
-            found["corrected_t"] = hypotheses.corrected_t(*self.compared, overlap, paired=paired)
-        if rules.margin is not None:
-            found["tost"] = hypotheses.tost(
-                *self.compared, rules.margin, paired=paired, overlap=overlap
-            )
-        if self.overlap:
+            found["corrected_t"] = lambda: hypotheses.t_test(x, y, paired=paired, overlap=overlap)
+        if (margin := rules.margin) is not None:
+            found["tost"] = lambda: hypotheses.tost(x, y, margin, paired=paired, overlap=overlap)
+        if overlap:
             return found
-        found["brunner_munzel"] = hypotheses.brunner_munzel(a, b, seed=rules.seed)
-        found |= {name: test(a, b) for name, (_, test) in hypotheses.FURTHER.items()}
-        found["welch_t"] = hypotheses.welch_t(a, b)
+        found["brunner_munzel"] = lambda: hypotheses.brunner_munzel(a, b, seed=rules.seed)
+        for name, (_, test) in hypotheses.FURTHER.items():
+            found[name] = functools.partial(test, a, b)
+        found["welch_t"] = lambda: hypotheses.t_test(a, b)
         if self.spread_test is not None and min(self.n) > 2:
             # two scores lie equally far from their median: their deviations have no spread
-            found["brown_forsythe"] = hypotheses.brown_forsythe(a, b)
-        if self.by_pairs:
-            found["paired_t"] = hypotheses.paired_t(*self.compared)
+            found["brown_forsythe"] = lambda: hypotheses.brown_forsythe(a, b)
+        if paired:
+            found["paired_t"] = lambda: hypotheses.t_test(x, y, paired=True)
         if self.spread_test == "pitman_morgan":
-            found["pitman_morgan"] = hypotheses.pitman_morgan(*self.compared)
-        if self.paired is not None:
-            found["wilcoxon_signed_rank"] = hypotheses.wilcoxon_signed_rank(*self.paired)
-            found["sign_test"] = hypotheses.sign_test(*self.paired)
+            found["pitman_morgan"] = lambda: hypotheses.pitman_morgan(x, y)
+        if (both := self.paired) is not None:
+            found["wilcoxon_signed_rank"] = lambda: hypotheses.wilcoxon_signed_rank(*both)
+            found["sign_test"] = lambda: hypotheses.sign_test(*both)
         if self.resampled:
-            found["permutation_test"] = hypotheses.permutation_test(
-                *self.compared, paired=self.by_pairs, resamples=rules.resamples, seed=rules.seed
+            found["permutation_test"] = lambda: hypotheses.permutation_test(
+                x, y, paired=paired, resamples=rules.resamples, seed=rules.seed
             )
         if self.looks > 1:
-            found |= sequential.tests(*self.compared, paired=self.by_pairs, margin=rules.margin)
+            found |= sequential.tests(x, y, paired=paired, margin=margin)
         return found
 
-    def effects(self, rules: Rules, higher_is_better: bool) -> dict[str, Effect]:
-        """Computes all effects, by name.
+    def difference(self, rules: Rules) -> Effect:
+        """Computes the mean of A less that of B; of pairs if these decide."""
+        return describe.difference(
+            *self.compared, paired=self.by_pairs, confidence=rules.confidence, overlap=self.overlap
+        )
+
+    def effects(
+        self, rules: Rules, higher_is_better: bool, bounds: tuple[float, float] | None
+    ) -> Mapping[str, Effect]:
+        """Returns all effects, by name; the interval of the difference lies within the bounds.
 
         `difference` is A - B, all others say how much better A is. It and the probability of
         improvement are of pairs if these decide. Failed runs count as the worst.
         """
         sign = 1 if higher_is_better else -1
-        level = rules.confidence
-        of = self.with_failed or self
-        improvement = describe.probability_of_improvement
-        a12 = within = improvement(sign * of.first, sign * of.second, confidence=level)
-        if self.by_pairs:
-            x, y = of.compared
-            within = improvement(sign * x, sign * y, paired=True, confidence=level)
-        gap = describe.difference(
-            *self.compared, paired=self.by_pairs, confidence=level, overlap=self.overlap
-        )
-        if self.overlap:
+        of, level = self.with_failed or self, rules.confidence
+        improvement = functools.partial(describe.probability_of_improvement, confidence=level)
+        gap = self.difference(rules)
+        low, high = bounds or (-math.inf, math.inf)
+        gap = dataclasses.replace(gap, interval=gap.interval.clip(low - high, high - low))
+
+        def won(x: np.ndarray, y: np.ndarray, paired: bool) -> Effect:
+            found = improvement(sign * x, sign * y, paired=paired)
             unknown = Interval.none(level, "splits overlap")
-            a12, within = (dataclasses.replace(won, interval=unknown) for won in (a12, within))
-        return {"difference": gap, "probability_of_improvement": within, "a12": a12}
+            return dataclasses.replace(found, interval=unknown) if self.overlap else found
+
+        return Later(
+            difference=gap,
+            probability_of_improvement=lambda: won(*of.compared, self.by_pairs),
+            a12=lambda: won(of.first, of.second, False),
+        )
 
 
-class Families(NamedTuple):
-    """Number of tests in each family of the correction."""
-
-    location: int
-    spread: int
-    equivalence: int
-    further: int
-
-
-def adjust(
-    tests: Sequence[Mapping[str, HypothesisTest]],
-    scores: Sequence[RunScores],
-    rules: Rules,
-    left_out: int = 0,
-) -> tuple[list[dict[str, float]], Families]:
-    """Returns the p-values of each pair by test, adjusted in four families.
-
-    Holm's procedure is sharpened for tests of means, since equality of means is transitive
-    (`multiple.adjust_equalities`); P(A > B) = 1/2 is not. A family may hold p-values of a single
-    look and of any look: both are valid at every look.
-
-    Args:
-      left_out: pairs of earlier looks that are not compared now, which count as p = 1.
-    """
-    families: dict[str, list[tuple[int, str]]] = {kind: [] for kind in Families._fields}
-    for k, of_pair in enumerate(tests):
-        kinds = {scores[k].location_test: "location", scores[k].spread_test: "spread"}
-        for name in of_pair:
-            kind = "equivalence" if name == "tost" else kinds.get(name, "further")
-            families[kind].append((k, name))
-    adjusted: list[dict[str, float]] = [{} for _ in tests]
-    counts: dict[str, int] = {}
-    for kind, family in families.items():
-        others = [1.0] * (left_out if kind in ("location", "equivalence") and family else 0)
-        p_values = [*(tests[k][name].p_value for k, name in family), *others]
-        counts[kind] = len(p_values)
-        if kind == "location" and correction(scores, rules, left_out) == "bergmann_hommel":
-            found = multiple.adjust_equalities(p_values, _names(scores))
-        else:
-            found = multiple.adjust_p_values(p_values, rules.correction)
-        for (k, name), p in zip(family, found.tolist(), strict=False):
-            adjusted[k][name] = p
-    return adjusted, Families(**counts)
-
-
-def _names(scores: Sequence[RunScores]) -> list[tuple[str, str, str]]:
+def groups(scores: Sequence[RunScores]) -> list[tuple[str, str, str]]:
     return [(of.data_set, of.a, of.b) for of in scores]
 
 
 def correction(scores: Sequence[RunScores], rules: Rules, left_out: int = 0) -> str:
     """The correction of the primary tests: "bergmann_hommel" where it is sharper than Holm's."""
     means = not left_out and not any(pair.by_ranks for pair in scores)
-    logical = means and len(scores) > 2 and multiple.logical(_names(scores))
+    logical = means and len(scores) > 2 and multiple.logical(groups(scores))
     return "bergmann_hommel" if logical and rules.correction == "holm" else rules.correction
 
 
@@ -258,8 +226,6 @@ class Pair:
     adjusted: Mapping[str, float] = dataclasses.field(default_factory=dict)  # p-value by test
     # of whole runs
     effects: Mapping[str, Effect] = dataclasses.field(default_factory=dict)
-    plan: PowerPlan | None = None  # what this design could have shown
-    wider: int = 0  # 1: A's scores were shown to be spread wider, -1: B's
     looks: int = 1  # at scores that grew in between
     # of items
     difference: Estimate | None = None  # that decides: value, interval, p-value are its own
@@ -267,6 +233,22 @@ class Pair:
     over: tuple[Estimate, ...] = ()  # the difference over items, runs and both, where known
     by_margin: ByMargin | None = None
     scores: RunScores | None = dataclasses.field(default=None, repr=False)
+    rules: Rules = dataclasses.field(default=Rules(), repr=False)
+    planned: Callable[[], PowerPlan | None] = dataclasses.field(default=lambda: None, repr=False)
+
+    @functools.cached_property
+    def plan(self) -> PowerPlan | None:
+        """What this design of whole runs could have shown, at a single look."""
+        return self.planned()
+
+    @functools.cached_property
+    def wider(self) -> int:
+        """1: A's scores were shown to be spread wider, -1: B's."""
+        if self.scores is None or self.scores.units < _FEW_SPREADS:
+            return 0
+        spread = self.scores.spread_test or ""
+        shown = spread in self.adjusted and self.adjusted[spread] <= self.rules.alpha
+        return self.tests[spread].direction or 0 if shown else 0
 
     @property
     def names(self) -> tuple[str, str]:

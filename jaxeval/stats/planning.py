@@ -19,7 +19,7 @@ import numpy as np
 import scipy
 
 from jaxeval.errors import DataError
-from jaxeval.stats import variances
+from jaxeval.stats import power, variances
 from jaxeval.stats.crossed import Variance
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.pilots import Size, Spread
@@ -233,14 +233,7 @@ def detectable(compared: Sequence[Estimate], level: float) -> Detectable:
     unknown = len(known) < len(compared)
     if not known:
         return Detectable(None, None, False, True)
-    ends = []
-    for sign in (1, -1):  # a pair with more error and fewer df than another is not the smallest
-        alone = (
-            (error, df)
-            for error, df in known
-            if not any(sign * x < sign * error and sign * y >= sign * df for x, y in known)
-        )
-        ends.append([_shift(df, level) * error for error, df in alone])
+    ends = [[_shift(df, level) * error for error, df in power.extremes(known, s)] for s in (1, -1)]
     smallest, largest = min(ends[0]), max(ends[1])
     never = math.isinf(_shift(min(df for _, df in known), level))
     least = None if math.isinf(smallest) else smallest

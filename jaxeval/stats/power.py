@@ -7,14 +7,14 @@ p-values, from fixed draws; of more scores they use their efficiency relative to
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy
 
-from jaxeval.stats import Interval, PowerPlan, Rules, describe, gaps, pairs, ranks
-from jaxeval.stats.pairs import Families, RunScores
+from jaxeval.stats import PowerPlan, Rules, describe, gaps, pairs, ranks
+from jaxeval.stats.pairs import Pair, RunScores
 
 _MOST_SEEDS = 10_000_000
 _FAR, _POINTS = 30.0, 2_000  # 2,000 points err by 1e-9 (scipy's inverse is slow)
@@ -216,15 +216,18 @@ def _design(
     return TestDesign(*sds, rules.alpha, many, test, paired, scores.overlap)
 
 
-def plan(scores: RunScores, rules: Rules, families: Families, interval: Interval) -> PowerPlan:
-    """Says what a pair's primary test could have shown; `interval` is of its mean difference."""
+def plan(scores: RunScores, rules: Rules, comparisons: int) -> PowerPlan | None:
+    """Says what a pair's primary test could have shown; None after several looks."""
+    if scores.looks > 1:
+        return None
+    interval = scores.difference(rules).interval
     x, y = scores.compared
     n, m = len(x), len(y)
     sds = (describe.sd(gaps(x, y)), None) if scores.by_pairs else (describe.sd(x), describe.sd(y))
-    design = _design(scores, sds, rules, families.location)
+    design = _design(scores, sds, rules, comparisons)
     planned = abs(float(np.mean(x) - np.mean(y))) if rules.margin is None else rules.margin
     least = _least(scores.by_pairs, n, m) if scores.by_ranks else 0.0
-    least = min(1.0, families.location * least)
+    least = min(1.0, comparisons * least)
     seen = None
     if not any(sds):
         return PowerPlan(least, None, planned, None, None)
@@ -242,6 +245,33 @@ def plan(scores: RunScores, rules: Rules, families: Families, interval: Interval
         first, last = (n if n and n <= PowerPlan.MOST_REQUIRED else None for n in (few, most))
         ends = first, last
     return PowerPlan(least, seen, planned, required, ends)
+
+
+def extremes(errors: Iterable[tuple[float, float]], sign: int) -> list[tuple[float, float]]:
+    """Returns the standard errors with df whose detectable difference may be the least (sign 1).
+
+    It is not if another has less error and no fewer df. Sign -1: may be the largest.
+    """
+    found: list[tuple[float, float]] = []
+    for error, df in sorted({*errors}, key=lambda of: (sign * of[0], -sign * of[1])):
+        if not found or sign * df > sign * found[-1][1]:
+            found.append((error, df))
+    return found
+
+
+def detectable(compared: Sequence[Pair]) -> list[float | None]:
+    """Returns detectable differences of whole runs, with the least and the most; None: unknown."""
+    known: dict[tuple[float, float], Pair] = {}
+    unknown: list[float | None] = [None for _ in compared]
+    for pair in compared:
+        runs = pair.scores
+        if runs and runs.looks == 1 and runs.units >= runs.fewest:
+            (_, error, df), _ = describe.mean_gap(*runs.compared, runs.by_pairs, runs.overlap)
+            if error:
+                known[error, df] = pair
+                unknown.pop()
+    plans = [known[of].plan for sign in (1, -1) for of in extremes(known, sign)]
+    return unknown + [plan.detectable_difference if plan else None for plan in plans]
 
 
 def _least(by_pairs: bool, n: int, m: int) -> float:

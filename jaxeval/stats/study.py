@@ -13,10 +13,11 @@ from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import DataSetScores, Scores
 from jaxeval.stats import Rules, comparisons, datasets, failures, multiple, power, samples, tasks
+from jaxeval.stats.comparisons import Families, adjust
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.estimates import Estimate
 from jaxeval.stats.item_comparisons import compare_items
-from jaxeval.stats.pairs import Families, Outcome, Pair, adjust
+from jaxeval.stats.pairs import Outcome, Pair
 from jaxeval.stats.planning import Detectable, detectable
 from jaxeval.stats.power import Primary
 from jaxeval.stats.samples import Copies, Samples, Unit
@@ -245,7 +246,7 @@ def with_pairs(
     """Returns a study of whole runs with other verdicts on its pairs, and the boards of these.
 
     Args:
-      apart, in_mean: pairs of earlier looks that each family lacks, as in `pairs.adjust`.
+      apart, in_mean: pairs of earlier looks that each family lacks, as in `comparisons.adjust`.
     """
     design = study.run_design
     assert design is not None

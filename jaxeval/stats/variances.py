@@ -9,7 +9,6 @@ and of their means over runs, each divided by 1 - n_c / I, which makes it unbias
 items (Bell & McCaffrey 2002, CR2). Notation: I items, R runs, C clusters, T tasks; [...] are many
 tables of one shape.
 
-`nested` has those of runs repeated with the same seed.
 """
 
 from collections.abc import Sequence

@@ -192,7 +192,7 @@ def _predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Itera
     if options.n_best and options.beam and options.beam < options.n_best:
         narrow, asked = argument("beam", options.beam), argument("n_best", options.n_best)
         raise ConfigError(f"{narrow}: less than {asked}")
-    lines, pairs = data.read_sources(saved[0].config.data, file)
+    lines, pairs = data.read_sources(saved[0].config.data, file, options.max_length or 0)
     each = kind.predictions(saved, lambda model: _program(model, pairs, options))
     for line, *hypotheses in zip(lines, *each, strict=True):
         if options.n_best:

@@ -39,10 +39,8 @@ def test_targets_of_json_lines(tmp_path: Path) -> None:
 
 def test_lines_of_newsmtsc(tmp_path: Path) -> None:
     """Dies if a target is lost or its polarity is another; names as of the published files."""
-    first, second = (
-        {"from": 0, "to": 3, "mention": "Ann"},
-        {"from": 10, "to": 13, "mention": "Bob"},
-    )
+    first = {"from": 0, "to": 3, "mention": "Ann"}
+    second = {"from": 10, "to": 13, "mention": "Bob"}
     targets = [
         {**first, "Input.gid": "1", "polarity": 6.0, "further_mentions": []},
         {**second, "Input.gid": "2", "polarity": 2},

@@ -75,10 +75,8 @@ def _stack(stack: dict, x: np.ndarray, memory: Any, mask: Any) -> np.ndarray:
         )
         x = x + own * mask(layer, transformer.ADDED)[:steps]
         if memory is not None:
-            normed, drops = (
-                _norm(w["cross_attention"]["norm"], x),
-                mask(layer, transformer.CROSS_WEIGHTS),
-            )
+            normed = _norm(w["cross_attention"]["norm"], x)
+            drops = mask(layer, transformer.CROSS_WEIGHTS)
             across = _attention(w["cross_attention"], normed, memory, False, drops)
             x = x + across * mask(layer, transformer.ADDED_CROSS)[:steps]
         feed_forward = w["feed_forward"]

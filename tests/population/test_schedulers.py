@@ -60,10 +60,8 @@ def _expected(update: int, epoch: int, hparams: dict[str, float]) -> float:
 def test_schedulers_of_all_kinds_in_one_program() -> None:
     """Dies if a schedule is shared by members, a neutral value is none, a count starts anew with
     an epoch, the floor is left out, or a value is compiled in."""
-    plateau, none = (
-        fields.active(Plateau(patience=1, factor=0.5, floor=0.1)),
-        {"plateau_factor": 1.0},
-    )
+    plateau = fields.active(Plateau(patience=1, factor=0.5, floor=0.1))
+    none = {"plateau_factor": 1.0}
     kinds = [
         {"warmup": warmup, **plateau, **changes}
         for warmup in (0.0, 5.0)

@@ -1,5 +1,6 @@
 """Tables of standard designs: GLUE, columns of models and metrics, mlr3, the best epoch."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -125,9 +126,7 @@ def test_what_other_programs_write_is_not_taken_for_scores(
             "Key_Dataset,Key_Run,Key_Fold,Key_Scheme,Percent_correct\n"
             + "".join(
                 f"d,{r},{f},{m},8{f}.{int(r) * int(f) % 3}\n"
-                for m in "AB"
-                for r in "123"
-                for f in "12"
+                for m, r, f in itertools.product("AB", "123", "12")
             ),
             {},
             {"seed": "Key_Run", "split": "Key_Fold", "model": "Key_Scheme"},
@@ -155,6 +154,34 @@ def test_what_other_programs_write_is_not_taken_for_scores(
             {"dataset": "task_name"},
             (),
         ),
+        (
+            "task_id,domain,model,accuracy\n1,x,A,.5\n1,x,B,.6\n2,x,A,.7\n2,x,B,.8\n",
+            {},
+            {"dataset": "task_id"},
+            (),
+        ),
+        (
+            "run_id,params.model,params.seed,params.metric,metrics.test_score,params.state\n"
+            "7,A,1,logloss,.5,failed\n8,B,1,logloss,.6,failed\n",
+            {},
+            {"score": "metrics.test_score", "seed": "params.seed"},
+            ("seed",),
+        ),
+        (
+            "model,split,acc\nA,test,.5\nA,val,.6\nB,test,.5\nB,val,.6\n",
+            {"columns": {"dataset": "split"}},
+            {},
+            (),
+        ),
+        (
+            "model,rng_key,fold,acc\n"
+            + "".join(
+                f"{m},{k},{f},.{5 + k * f % 4}{k}\n" for m in "AB" for k in (1, 2) for f in (1, 2)
+            ),
+            {"columns": {"seed": "rng_key"}},
+            {"split": "fold"},
+            ("seed", "split"),
+        ),
     ],
 )
 def test_exports_need_no_names(
@@ -163,6 +190,7 @@ def test_exports_need_no_names(
     """Dies if columns of MLflow, Weka or tidymodels are named in vain, or folds are runs."""
     found = read(tmp_path, content, **layout)
     assert found.models == ("A", "B") and found.labels == labels
+    assert all(map(len, by_model(found).values()))
     for of, column in roles.items():
         assert any(f"column {column} is read as the {of};" in line for line in found.warnings)
 
@@ -173,5 +201,7 @@ def test_columns_in_json_are_no_models(tmp_path: Path) -> None:
         read(tmp_path, '{"loss": [0.5, 0.4], "val_loss": [0.6, 0.5]}', "a.json")
     for columns in ('"seed": [1, 2], "A": [0.5, 1], "B": [0.6, 1]', '"A": [1, 1], "B": [0.5, 1]'):
         assert read(tmp_path, f"{{{columns}}}", "a.json").models == ("A", "B")
+    branches = read(tmp_path, '{"main": [0.5, 1], "dev": [0.6, 1]}', "a.json")
+    assert branches.models == ("main", "dev")
     tidy = '{"model": ["A", "B", "B"], "seed": [1, 1, 2], "f1": [0.5, 0.6, 0.7]}'
     assert by_model(read(tmp_path, tidy, "a.json")) == {"A": [0.5], "B": [0.6, 0.7]}

@@ -118,6 +118,13 @@ def test_variants_are_trained_and_compared(tmp_path: Path, capsys: pytest.Captur
     file.write_text(variant.format("same", "model.rate=0.2"))
     with pytest.raises(ConfigError, match=r"'toy \(same\)' is the same as 'toy'"):
         command.main(words)
+    file.write_text(variant.format("other", "data.kept_out=1"))
+    with pytest.raises(ConfigError, match="--seeds 1: expected 2 or more"):  # untrained
+        command.main([*words, "--seeds", "1"])
+    assert command.main(words) == 0
+    assert (
+        "toy (other): its data, perhaps the test items, are not toy's" in capsys.readouterr().out
+    )
     file.write_text('[[variant]]\nname = "short"\nchange = ["training.epochs=2"]\n')
     with pytest.raises(ConfigError, match="changes"):
         command.main(words)

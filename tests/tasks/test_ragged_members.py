@@ -18,16 +18,14 @@ from tests.tasks import tiny_pairs
 
 Sizes = dict[str, int]
 _ONE_LAYER = {"encoder_layers": 1, "decoder_layers": 1}
+_TWO_LAYERS = {"encoder_layers": 2, "decoder_layers": 2}
 SMALL: dict[str, Sizes] = {
     "attentive_lstm": {"embedding": 6, "hidden": 5, "encoder_layers": 1},
     "transformer": {"embedding": 8, "hidden": 5, **_ONE_LAYER, "heads": 2},
 }
 LARGE: dict[str, Sizes] = {
     "attentive_lstm": {"embedding": 8, "hidden": 9, "encoder_layers": 2},
-    "transformer": {
-        **{"embedding": 16, "hidden": 9, "heads": 4},
-        **{"encoder_layers": 2, "decoder_layers": 2},
-    },
+    "transformer": {"embedding": 16, "hidden": 9, **_TWO_LAYERS, "heads": 4},
 }
 LETTERS, ROWS, EPOCHS = 6, 13, 3
 BOTH = pytest.mark.parametrize("architecture", list(SMALL))

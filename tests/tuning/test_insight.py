@@ -27,10 +27,8 @@ def test_worse_is_the_share_of_joint_draws() -> None:
     """Dies if the covariance of two settings, or the draws of hyperparameters, are left out."""
     fitted = gp.fit(PLANE, _plateau(30))
     assert fitted.model is not None
-    drawn, random = (
-        insight._draw_models(fitted.model, fitted.model.data, 4, [0]),
-        np.random.default_rng(0),
-    )
+    drawn = insight._draw_models(fitted.model, fitted.model.data, 4, [0])
+    random = np.random.default_rng(0)
     order = gp.ranked(fitted)
     for own in (order[0], order[20]):
         points = fitted.features[[own, *order[4::4]]]

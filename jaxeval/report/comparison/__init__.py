@@ -6,7 +6,6 @@ Its ledger counts how often scores were looked at while they grew.
 import dataclasses
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +22,7 @@ from jaxeval.stats.single_models import SingleModels
 from jaxeval.stats.study import Study, decision, with_pairs
 
 _GATE = {"better": 0, "not shown": 1, "worse": 3}  # exit codes; 2 is bad input
-_MANY = 10  # comparisons
+_MOST_IN_DETAIL, _MOST_IN_JSON = 200, 2_000  # pairs with all their tests
 # fields of the scores of runs that stand in the JSON
 _SCORES = ("higher_is_better", "direction", "missing", "unusable", "statuses")
 _OTHERS = (
@@ -59,7 +58,7 @@ class Comparison(Result):
         study = self.study
         by_runs = study.run_design is not None
         gate = f"gate: {answers.outcome(study)} (exit code {self.exit_code})" if self.gate else ""
-        further = _fewer_comparisons(study) if by_runs else _warnings(study)
+        further = words.fewer_comparisons(study) if by_runs else _warnings(study)
         alone = "; intervals are not corrected" if len(study.pairs) > 1 else ""
         facts = [study.scores.source, *words.directions(study), words.basis(study)]
         title = "Comparison of" if by_runs else "Leaderboard:"
@@ -82,8 +81,15 @@ class Comparison(Result):
 
     def to_dict(self) -> dict[str, Json]:
         """Returns the study and the answer; of runs also the source of the scores."""
-        study = self.study
-        about = to_json(self.study)
+        study, (full, note) = self.study, _in_full(self.study, _MOST_IN_JSON)
+        shown = {*full}
+        none: dict = {"tests": {}, "adjusted": {}, "effects": {}, "planned": lambda: None}
+        pairs, overall = (
+            tuple(pair if pair in shown else dataclasses.replace(pair, **none) for pair in found)
+            for found in (study.pairs, study.overall)
+        )
+        notes = (*study.notes, *note)
+        about = to_json(dataclasses.replace(study, pairs=pairs, overall=overall, notes=notes))
         run_design, item_design = about.pop("run_design"), about.pop("item_design")
         about |= {"source": study.scores.source, "signature": words.signature(study)}
         about |= {"answer": answers.answer(study, self.items)}
@@ -147,19 +153,21 @@ def _item_details(study: Study) -> Iterator[Block]:
     yield from _pairs(study)
 
 
-def _fewer_comparisons(study: Study) -> list[str]:
-    """Says how a baseline lowers the number of comparisons, if these are many and show nothing."""
-    if len(study.pairs) < _MANY or any(pair.shown for pair in study.pairs):
-        return []
-    of_model = Counter(model for pair in study.pairs for model in pair.names)
-    if (most := max(of_model.values())) == len(study.pairs):
-        return []
-    flag = argument("control", "MODEL")
-    return [f"if you chose a baseline before you saw scores, {most} comparisons suffice: {flag}"]
+def _in_full(study: Study, most: int) -> tuple[list[Pair], list[str]]:
+    """Returns the pairs to show with all their tests, and a sentence if these are not all."""
+    every = [*study.overall, *study.pairs]
+    if len(every) <= most:
+        return every, []
+    best = tables.best(study)
+    full = [pair for pair in every if best in pair.names]
+    with_best = f"all tests are shown of the {len(full):,} pairs with {best}"
+    return full, [f"{with_best}, of {len(every):,} pairs; for others name their models"]
 
 
 def _pairs(study: Study) -> Iterator[Block]:
-    for pair in (*study.overall, *study.pairs):
+    full, note = _in_full(study, _MOST_IN_DETAIL)
+    yield from note
+    for pair in full:
         where = words.in_mean(study) if pair.data_set is None else on(pair.data_set)
         yield Heading(f"{pair.a} against {pair.b}{where}")
         yield from claims.about(pair, study)

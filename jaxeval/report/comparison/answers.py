@@ -207,9 +207,9 @@ def _best(study: Study, scale: ScoreFormat, board: Board | None, pairs: Sequence
         where = on(pairs[0].data_set)
     if design and not any(pair.shown or _could_show(pair, rules.alpha) for pair in pairs):
         return _too_few(study, design.primary, models)
-    unseen = claims.detectable(pairs, rules, scale)
-    if study.item_design:
-        unseen = claims.detectable_on(board, study) if board else ""
+    unseen = claims.detectable_on(board, study) if board and not design else ""
+    if design and not any(pair.shown for pair in pairs):
+        unseen = claims.detectable(pairs, rules, scale)
     if len(pairs) == 1:
         return claims.verdict(pairs[0], study, scale, where, unseen)
     if (alone := control(study)) is not None:
@@ -225,9 +225,8 @@ def _best(study: Study, scale: ScoreFormat, board: Board | None, pairs: Sequence
 
 
 def _could_show(pair: Pair, alpha: float) -> bool:
-    runs, plan = pair.scores, pair.plan
-    enough = runs and plan and runs.units >= runs.fewest and plan.least_p <= alpha
-    return pair.looks > 1 or bool(enough)
+    enough = pair.scores is not None and pair.scores.units >= pair.scores.fewest
+    return pair.looks > 1 or bool(enough and pair.plan and pair.plan.least_p <= alpha)
 
 
 def _too_few(study: Study, primary: Primary, models: Sequence[str]) -> str:

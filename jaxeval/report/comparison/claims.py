@@ -7,7 +7,7 @@ from jaxeval.report import scores, text
 from jaxeval.report.comparison import words
 from jaxeval.report.comparison.words import CHANCE, TESTS
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import Rules, describe, on
+from jaxeval.stats import Rules, describe, on, power
 from jaxeval.stats.datasets import Across, Ranking
 from jaxeval.stats.pairs import FEW_DATA_SETS, Pair, RunScores
 from jaxeval.stats.planning import POWER
@@ -104,15 +104,14 @@ def _disagree(test: str, higher: str, lower: str, others: Sequence[str]) -> str:
 
 def detectable(pairs: Sequence[Pair], rules: Rules, scale: ScoreFormat) -> str:
     """States which difference of whole runs would be detected; "" if this is not known."""
-    plans = [pair.plan for pair in pairs if pair.plan]
-    known = [p.detectable_difference for p in plans if p.detectable_difference is not None]
-    if known:
-        power = f"(power {100 * rules.power:g} %)"
+    found = power.detectable(pairs)
+    if known := [difference for difference in found if difference is not None]:
         seen = span(min(known), max(known), scale)
-        if len(known) < len(pairs):  # others have too few scores, do not vary, or grew
+        if len(known) < len(found):  # others have too few scores, do not vary, or grew
             seen = scale.difference(min(known)) + _KNOWN_BEST
-        return f"; a difference of {seen} would be detected {power}"
-    never = len(plans) == len(pairs) and all(plan.least_p > rules.alpha for plan in plans)
+        return f"; a difference of {seen} would be detected (power {100 * rules.power:g} %)"
+    plans = (pair.scores and pair.scores.by_ranks and pair.plan for pair in pairs)  # t: any p
+    never = all(plan and plan.least_p > rules.alpha for plan in plans)
     return "; no difference, however large, could be shown" if never else ""
 
 

@@ -68,16 +68,15 @@ def _pairs(study: Study) -> Table:
     listed = [*study.overall, *study.pairs]
     order = answers.order(study)
     listed = [*(study.overall or study.pairs)] if len(listed) > _MOST_PAIRS else listed
-    best = order[0]
     places = [board.data_set for board in study.boards]
     if study.run_design:
         control = answers.control(study)
         order = sorted(order, key=lambda model: model == control)
-        best = control or text.leader(order, answers.signs(listed))
     else:
         order = [*study.scores.models] if len(order) == 2 else order
     if len(listed) > _MOST_PAIRS:
-        listed = [pair for pair in listed if best in pair.names]
+        chosen = best(study)
+        listed = [pair for pair in listed if chosen in pair.names]
     ordered = [words.swapped(p) if order.index(p.a) > order.index(p.b) else p for p in listed]
     where = {None: -1, **{name: k for k, name in enumerate(places)}}
     ordered.sort(key=lambda p: (where[p.data_set], order.index(p.a), order.index(p.b)))
@@ -99,6 +98,16 @@ def _pairs(study: Study) -> Table:
         cells = (*cells, *chance, *(beside if margin else []), p)
         rows.append((pair.a, pair.b, *cells))
     return Table(head, rows, words=2 + several)
+
+
+def best(study: Study) -> str:
+    """Returns the model whose pairs are shown if there are many: the control, else the best."""
+    order = answers.order(study)
+    if not study.run_design:
+        return order[0]
+    return answers.control(study) or text.leader(
+        order, answers.signs(study.overall or study.pairs)
+    )
 
 
 def _beside(pair: Pair) -> tuple[list[str], list[str]]:

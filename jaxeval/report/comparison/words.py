@@ -1,9 +1,12 @@
 """Names, units, sample sizes and signatures of comparisons."""
 
 import dataclasses
+import functools
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from jaxeval.errors import argument
 from jaxeval.report import scores, text
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs import metrics
@@ -42,6 +45,7 @@ _OVER: dict[tuple[str, ...], str] = {
     ("runs",): "other runs, these items",
     ("items", "runs"): "other items and other runs",
 }
+_MANY = 10  # comparisons
 CHANCE = "probability_of_improvement"  # the effect P(A better)
 _SWAPPED = {"better": "worse", "worse": "better"}
 
@@ -80,6 +84,7 @@ def _turned(estimate: Pair | Estimate) -> dict[str, Any]:
     return {"value": 0.0 - estimate.value, "interval": estimate.interval.reflected()}  # never -0.0
 
 
+@functools.lru_cache(maxsize=4)  # asked for each pair
 def score_format(study: Study, data_set: str | None = None) -> ScoreFormat:
     """Returns the format of scores, by the unit that their source or metric gives.
 
@@ -142,6 +147,17 @@ def basis(study: Study) -> str:
     many = text.ranging(study.run_design.averaged)
     mean = f", each the mean of {many} scores" if many != "1" else ""
     return f"unit of replication: {study.run_design.unit}{mean}"
+
+
+def fewer_comparisons(study: Study) -> list[str]:
+    """Says how a baseline lowers the number of comparisons, if these are many and show nothing."""
+    if len(study.pairs) < _MANY or any(pair.shown for pair in study.pairs):
+        return []
+    of_model = Counter(model for pair in study.pairs for model in pair.names)
+    if (most := max(of_model.values())) == len(study.pairs):
+        return []
+    flag = argument("control", "MODEL")
+    return [f"if you chose a baseline before you saw scores, {most} comparisons suffice: {flag}"]
 
 
 def sizes(pairs: Sequence[Pair]) -> str:

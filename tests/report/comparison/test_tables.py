@@ -1,11 +1,13 @@
 """The table for a paper: bold only where a model was shown to be better than all others."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from jaxeval.report import Bold
+from jaxeval.report import Bold, Heading, comparison
 from jaxeval.report.comparison import Comparison, tables
-from jaxeval.stats import Rules, study
+from jaxeval.stats import Rules, hypotheses, study
 from jaxeval.stats.study import Study
 from tests.stats import cubes
 
@@ -45,6 +47,25 @@ def test_a_title_says_how_many_models_it_does_not_name() -> None:
     names = [f"m{k}" for k in range(12)]
     title = Comparison(_study({name: [0.5] for name in names}, 5)).document().title
     assert title == "Comparison of m0, m1, m2, m3, m4 and 7 more"
+
+
+def test_many_pairs_have_only_the_tests_that_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if tests that nobody reads are made, or pairs lose them without a word."""
+    for most in ("_MOST_IN_DETAIL", "_MOST_IN_JSON"):
+        monkeypatch.setattr(comparison, most, 14)
+    made = []
+    test = hypotheses.brunner_munzel
+    monkeypatch.setattr(
+        hypotheses, "brunner_munzel", lambda *a, **k: made.append(a) or test(*a, **k)
+    )
+    of = Comparison(_study({f"m{k}": [0.1 * k] for k in range(6)}, 5))
+    assert len(of.document().blocks) == 4 and not made
+    told = "all tests are shown of the 5 pairs with m5, of 15 pairs; for others name their models"
+    details = [*of.details()]
+    assert told in details and sum(isinstance(block, Heading) for block in details) == 5
+    found: Any = of.to_dict()
+    assert told in found["notes"] and all(pair["p_adjusted"] < 1 for pair in found["pairs"])
+    assert [pair["b"] for pair in found["pairs"] if pair["tests"] and pair["plan"]] == ["m5"] * 5
 
 
 def test_many_data_sets_go_down_and_single_scores_have_no_sd() -> None:
