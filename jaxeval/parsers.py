@@ -190,6 +190,8 @@ def _deliver(found: object, json: str | None, save: Sequence[str], details: bool
     if found is None or isinstance(found, int):
         return found or 0
     if isinstance(found, str):
+        if json or save:
+            raise ConfigError("--json, --save: this is printed as text; redirect it with > FILE")
         print(found, end="")
         return 0
     result: Result = found  # type: ignore[assignment]

@@ -75,6 +75,8 @@ def test_the_verb_lists_and_prints(capsys: pytest.CaptureFixture) -> None:
     assert "--variants" in line and "Table 4" in line
     assert configs([NAME]) == 0
     assert capsys.readouterr().out == (ROOT / "configs" / f"{NAME}.toml").read_text()
+    with pytest.raises(ConfigError, match="--json, --save: this is printed as text"):
+        configs([NAME, "--json", "-"])
     assert configs(["--json", "-"]) == 0
     entries = json.loads(capsys.readouterr().out)["configs"]
     assert [entry["name"] for entry in entries] == [*reading.shipped_names()]
