@@ -261,8 +261,8 @@ def _read_json(whole: str, path: str | Path) -> Columns:
         expected = 'a list of records such as [{"model": "A", "score": 0.9}]'
         raise DataError(f"expected {{model: [scores]}} or {expected}", path)
     sizes = {*map(len, tree.values())}
-    named = {"model", "score", *AXES} & tree.keys() or len([*filter(is_metric, tree)]) > 1
-    if len(sizes) == 1 and named:
+    named = {"model", "score", *AXES} & {*map(str.lower, tree)}
+    if len(sizes) == 1 and (named or len([*filter(is_metric, tree)]) > 1):
         return Columns(str(path), tree, range(1, max(sizes) + 1))  # columns, such as of Keras
     scores = [(name, k, score) for name, of in tree.items() for k, score in enumerate(of, 1)]
     records = [dict(zip(("model", "number", "score"), of, strict=True)) for of in scores]

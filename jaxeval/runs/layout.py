@@ -93,10 +93,10 @@ def may_be_stratum(name: str) -> bool:
 @functools.lru_cache(1 << 16)
 def role(name: str) -> str | None:
     """Returns what a column is by its name: a role, "step", "time", "setting", or None."""
-    plain = re.sub(r"^(params?|config|args)\.", "", name)  # of MLflow, nested JSON
-    if plain != name:  # a parameter metric or state says nothing of the run
+    plain = re.sub(r"^(params?|config|args)\.(?!cv$|k_?fold)", "", name)  # of MLflow, nested JSON
+    if plain != name:  # a parameter metric or state says nothing of the run, cv is a count
         return found if (found := role(plain)) in (*AXES, "model", *_KINDS) else None
-    words = [*words_of(name)]
+    words = [*words_of(name)] or [""]
     # seed1 is a seed; k5 and t5 may be names, f1 is one
     core = [re.sub(r"(?<=[a-z]{2})\d+$", "", w) for w in words if w not in _COUNTS]
     if len(words) > 1 and words[-1] in _IDS.split():
@@ -104,7 +104,9 @@ def role(name: str) -> str | None:
     known = _ROLE_OF.get("".join(words))
     while len(words) > 1 and words[-1] in _PROGRESS:
         words.pop()
-    return known or _LAST.get(words[-1] if words else "") or _ROLE_OF.get("".join(core))
+    found = known or _LAST.get(words[-1]) or _ROLE_OF.get("".join(core))
+    many = words[0] in _COUNTS and name.endswith("s")  # n_folds, but not num_fold
+    return "setting" if many and found in AXES else found
 
 
 def is_run(name: str) -> bool:

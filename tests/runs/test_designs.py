@@ -161,8 +161,8 @@ def test_what_other_programs_write_is_not_taken_for_scores(
             (),
         ),
         (
-            "run_id,params.model,params.seed,params.metric,metrics.test_score,params.state\n"
-            "7,A,1,logloss,.5,failed\n8,B,1,logloss,.6,failed\n",
+            "params.model,params.seed,params.metric,metrics.test_score,params.state,params.cv,"
+            "n_folds\nA,1,logloss,.5,failed,5,5\nB,1,logloss,.6,failed,5,5\n",
             {},
             {"score": "metrics.test_score", "seed": "params.seed"},
             ("seed",),
@@ -199,7 +199,7 @@ def test_columns_in_json_are_no_models(tmp_path: Path) -> None:
     """Dies if the epochs of a loss are compared with others, or seeds with scores."""
     with pytest.raises(DataError, match="loss, val_loss look like metrics of one model"):
         read(tmp_path, '{"loss": [0.5, 0.4], "val_loss": [0.6, 0.5]}', "a.json")
-    for columns in ('"seed": [1, 2], "A": [0.5, 1], "B": [0.6, 1]', '"A": [1, 1], "B": [0.5, 1]'):
+    for columns in ('"Seed": [1, 2], "A": [0.5, 1], "B": [0.6, 1]', '"A": [1, 1], "B": [0.5, 1]'):
         assert read(tmp_path, f"{{{columns}}}", "a.json").models == ("A", "B")
     branches = read(tmp_path, '{"main": [0.5, 1], "dev": [0.6, 1]}', "a.json")
     assert branches.models == ("main", "dev")
