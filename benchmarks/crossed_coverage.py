@@ -15,6 +15,7 @@ import common
 import numpy as np
 import scipy
 
+from jaxeval import stats
 from jaxeval.stats import crossed
 
 SHAPES = ((3, 3, 1), (6, 6, 1), (10, 3, 1), (10, 10, 1), (6, 6, 2))
@@ -83,7 +84,7 @@ def _covered(tables: np.ndarray, truth: dict[str, float]) -> dict[str, float | s
         low, high = part.limits(CONFIDENCE)
         covered[name] = float(np.mean((low <= true[name]) & (true[name] <= high)))
     variance, df = squares.of_mean
-    half = np.sqrt(variance) * crossed.t_quantile(df, CONFIDENCE)
+    half = np.sqrt(variance) * stats.t_quantile(df, CONFIDENCE)
     return {**covered, "mean": float(np.mean(np.abs(tables.mean((1, 2, 3))) <= half))}
 
 

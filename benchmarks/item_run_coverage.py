@@ -199,7 +199,7 @@ def _beta(share: np.ndarray, n: float) -> Limits:
 
 
 def _t_limits(middle: np.ndarray, part: crossed.Variance, confidence: float) -> Limits:
-    half = np.sqrt(part.value) * crossed.t_quantile(part.df, confidence)
+    half = np.sqrt(part.value) * stats.t_quantile(part.df, confidence)
     return middle - half, middle + half
 
 

@@ -3,11 +3,10 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from jaxeval.report import Block, Document, Result, Table, scores, text
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats.crossed import Crossed, TrainingPlan, t_quantile
+from jaxeval.stats import t_quantile
+from jaxeval.stats.crossed import Crossed, TrainingPlan
 
 _PARTS = {"interaction": "split x seed", "error": "repeated runs"}
 _SOURCES = {
@@ -119,9 +118,8 @@ def _advice(crossed: Crossed, plan: TrainingPlan, metric: str, scale: ScoreForma
     """States what to train for the precision of the plan."""
     within = scores.difference(plan.precision, scale.unit)
     enough = ""
-    half = crossed.mean_se * float(
-        t_quantile(np.array(crossed.mean_df), crossed.mean_interval.confidence)
-    )
+    t = t_quantile(crossed.mean_df, crossed.mean_interval.confidence)
+    half = crossed.mean_se * float(t)
     if half <= plan.precision:
         runs = crossed.splits * crossed.seeds * crossed.repeats
         enough = f" The {runs} runs of this study already reach {scale.difference(half)}."

@@ -282,14 +282,11 @@ def _means(sweeps: Sequence[Mapping[str, float]], difference: bool = False) -> d
 
 def _mean(values: Sequence[float], limits: tuple[float, float] = (-math.inf, math.inf)) -> Mean:
     """Computes mean, sd and t interval, within the limits of the metric, of independent values."""
-    from scipy import stats
-
     drawn = np.array(values, float)
     n = len(values)
     centre = float(drawn.mean())
     if n < 2 or np.ptp(drawn) < _ROUNDING:
         return Mean(n, centre, 0.0 if n > 1 else None)
     sd = float(drawn.std(ddof=1))
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * sd / math.sqrt(n)
-    interval = Interval(centre - half, centre + half, CONFIDENCE, f"t over {n} datasets")
+    interval = Interval.t(centre, sd / math.sqrt(n), n - 1, CONFIDENCE, f"t over {n} datasets")
     return Mean(n, centre, sd, interval.clip(*limits))

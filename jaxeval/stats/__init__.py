@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+import scipy
 
 from jaxeval.errors import ConfigError, DataError
 
@@ -22,6 +23,11 @@ FACTORS: tuple[Factor, ...] = ("items", "runs")
 Method = Literal["bonferroni", "holm", "benjamini_hochberg"]
 _FAR = 1000.0  # a score this many times the typical size has diverged
 _NONE = "none: "  # in `Interval.method`, before the reason why there is no interval
+
+
+def t_quantile(df: Any, confidence: float) -> np.ndarray:
+    """Number of standard errors [...] that an interval reaches to either side."""
+    return -scipy.special.stdtrit(df, (1 - confidence) / 2)
 
 
 class Later(UserDict[str, Any]):
@@ -45,6 +51,12 @@ class Interval(NamedTuple):
     def none(cls, confidence: float, reason: str) -> "Interval":
         """Returns the stand-in for an interval that these scores do not allow."""
         return cls(math.nan, math.nan, confidence, f"{_NONE}{reason}")
+
+    @classmethod
+    def t(cls, value: float, error: Any, df: Any, confidence: float, method: str) -> "Interval":
+        """Returns Student's interval of a value with this standard error."""
+        half = float(error * t_quantile(df, confidence))
+        return cls(value - half, value + half, confidence, method)
 
     @property
     def absent(self) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from jaxeval.errors import DataError, counted
-from jaxeval.stats import Interval, floats
+from jaxeval.stats import Interval, floats, t_quantile
 
 
 class Variance(NamedTuple):
@@ -153,11 +153,6 @@ class _MeanSquares(NamedTuple):
         return whole / (splits * seeds * repeats), df
 
 
-def t_quantile(df: np.ndarray, confidence: float) -> np.ndarray:
-    """Number of standard errors [...] that an interval reaches to either side."""
-    return -scipy.special.stdtrit(df, (1 - confidence) / 2)
-
-
 @dataclasses.dataclass(frozen=True)
 class _Component:
     """A part of the variance of one run's score."""
@@ -206,8 +201,7 @@ def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Cross
     variance, df = squares.of_mean
     mean = float(table[0, 0, 0] + (table - table[0, 0, 0]).mean())
     se = float(np.sqrt(variance))
-    half = se * float(t_quantile(df, confidence))
-    of_mean = Interval(mean - half, mean + half, confidence, "t, Satterthwaite")
+    of_mean = Interval.t(mean, se, df, confidence, "t, Satterthwaite")
     varies = np.ptp(table) > 0
     none = Interval.none(confidence, "the scores do not vary")  # how much others vary is not known
     found = {}

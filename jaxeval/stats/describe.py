@@ -58,9 +58,8 @@ def summarize(
     of_mean = None
     spread = sd(values) if n > 1 else None
     if spread:
-        t = float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2))
-        half = t * spread * math.sqrt(1 / n + overlap)
-        of_mean = Interval(mean - half, mean + half, confidence, "t")
+        error = spread * math.sqrt(1 / n + overlap)
+        of_mean = Interval.t(mean, error, n - 1, confidence, "t")
         of_mean = of_mean.clip(*bounds) if bounds else of_mean
     low, q1, median, q3, high = five_numbers(values)
     return Summary(n, low, q1, median, q3, high, mean, spread, of_mean)
@@ -70,10 +69,8 @@ def prediction_interval(scores: Sample, *, confidence: float = 0.95) -> Interval
     """Returns the interval that holds one more score of a normal sample with this probability."""
     values = sample(scores, at_least=2)
     n = len(values)
-    mean = float(np.mean(values))
-    t = float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2))
-    half = t * sd(values) * math.sqrt(1 + 1 / n)
-    return Interval(mean - half, mean + half, confidence, "t, of one more score")
+    error = sd(values) * math.sqrt(1 + 1 / n)
+    return Interval.t(float(np.mean(values)), error, n - 1, confidence, "t, of one more score")
 
 
 def sd(values: np.ndarray) -> float:
@@ -141,9 +138,8 @@ def difference(
     if error == 0:
         what = "differences" if paired else "scores"
         return Effect(estimate, Interval.none(confidence, f"the {what} do not vary"), n)
-    half = float(scipy.special.stdtrit(freedom, (1 + confidence) / 2)) * error
     method = "t on pairs" if paired else "Welch"
-    return Effect(estimate, Interval(estimate - half, estimate + half, confidence, method), n)
+    return Effect(estimate, Interval.t(estimate, error, freedom, confidence, method), n)
 
 
 def mean_gap(

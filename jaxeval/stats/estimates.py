@@ -263,7 +263,7 @@ def _means(basis: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator[Estim
             same = f"The score is the same over all {' and '.join(over)}"
             warnings = (f"{same}: its error is unknown.",)
         else:
-            interval = variances.t_interval(value, part, basis.confidence)
+            interval = Interval.t(value, se, part.df, basis.confidence, "t, Satterthwaite")
         yield Estimate(value, se, float(part.df), interval, over, basis.sizes, warnings=warnings)
 
 
@@ -290,8 +290,8 @@ def _differences(basis: _Basis, overs: Sequence[tuple[Factor, ...]]) -> Iterator
             warnings = [f"{same}: its error is unknown, and nothing is shown."]
             p_value = math.nan
         else:
-            added = ", two items added" * two
-            interval = variances.t_interval(centre, tested, basis.confidence, added)
+            how = "t, Satterthwaite" + ", two items added" * two
+            interval = Interval.t(centre, error, tested.df, basis.confidence, how)
             p_value = float(2 * scipy.special.stdtr(tested.df, -abs(centre) / error))
             warnings = []
         se, df = float(np.sqrt(part.value)), float(tested.df)

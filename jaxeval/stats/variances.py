@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from jaxeval.stats import Interval, crossed
 from jaxeval.stats.crossed import Variance
 
 _QUARTER = 0.25  # of an item
@@ -178,12 +177,6 @@ def add_two_items(gaps: np.ndarray, parts: Parts) -> tuple[np.ndarray, Parts]:
     centred = parts.items.value * items * (items - 1)
     variance = (centred + 2 * items * value**2 / (items + 2) + 2 * more**2) / (items + 2) ** 2
     return value * items / (items + 2), parts._replace(items=Variance(variance, parts.items.df))
-
-
-def t_interval(value: float, part: Variance, confidence: float, how: str = "") -> Interval:
-    """Computes the t interval of a mean."""
-    half = float(np.sqrt(part.value) * crossed.t_quantile(part.df, confidence))
-    return Interval(value - half, value + half, confidence, f"t, Satterthwaite{how}")
 
 
 def jeffreys_limits(

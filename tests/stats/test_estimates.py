@@ -5,7 +5,7 @@ import pytest
 from scipy import linalg, stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats import crossed, estimates, variances
+from jaxeval.stats import crossed, estimates, t_quantile, variances
 from tests.stats.cubes import estimate, studied, task
 
 SCORES, PASSAGES = [1, 1, 0, 0, 1, 0], list("aabbcc")
@@ -146,7 +146,7 @@ def test_intervals_hold_what_they_say() -> None:
     truths = {("items",): run.mean((1, 2)), ("runs",): item.mean((1, 2)), BOTH: 0.0}
     for over, truth in truths.items():
         part = variances.total(parts, over)
-        half = np.sqrt(part.value) * crossed.t_quantile(part.df, 0.95)
+        half = np.sqrt(part.value) * t_quantile(part.df, 0.95)
         missed = np.abs(scores.mean((1, 2)) - truth) > half
         assert np.mean(missed) == pytest.approx(0.05, abs=0.02)
 
