@@ -186,7 +186,7 @@ def test_items_are_pairs() -> None:
         for model in ("old", "new")
     }
     gaps = [by_item["new"][item] - by_item["old"][item] for item in by_item["old"]]
-    assert found.paired and found.looks == 120
+    assert found.paired and found.looks == 120 and found.correlation is not None
     expected = anytime.settle(gaps, statistic="betting")
     assert found.interval is not None and found.interval[:2] == expected.interval
     with pytest.raises(jaxeval.JaxevalError, match="no column 'nix'"):

@@ -119,6 +119,21 @@ def average_ranks(values: np.ndarray) -> np.ndarray:
     return ranks
 
 
+def correlation(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect | None:
+    """Pearson's correlation of paired scores with Fisher's (1921) interval.
+
+    None below four pairs, and if one of both does not vary.
+    """
+    first, second = two_samples(a, b, 0, paired=True)
+    if len(first) < 4 or not (varies(first) and varies(second)):
+        return None
+    r = float(np.clip(np.corrcoef(first, second)[0, 1], -1, 1))
+    half = float(scipy.special.ndtri((1 + confidence) / 2)) / math.sqrt(len(first) - 3)
+    with np.errstate(divide="ignore"):  # of 1 and -1
+        low, high = (float(np.tanh(np.arctanh(r) + side)) for side in (-half, half))
+    return Effect(r, Interval(low, high, confidence, "Fisher's z"), (len(first),))
+
+
 def all_equal(model: str, count: int) -> str:
     """Warns that all scores of a model are equal."""
     return (

@@ -14,7 +14,7 @@ from jaxeval.bandits import Settle, Verdict
 from jaxeval.bandits.rules import State
 from jaxeval.report import Document, Result, Table, scores, text
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import Interval, anytime, describe, sequential
+from jaxeval.stats import Effect, Interval, anytime, describe, sequential
 from jaxeval.stats.anytime import Settled, Statistic
 from jaxeval.stats.sequential import FIRST_LOOK
 
@@ -55,6 +55,7 @@ class Settlement(Result):
     statistic: Statistic
     paired: bool  # differences within pairs count, not two samples
     wins: tuple[int, int] | None  # pairs that the candidate has won and lost, if these count
+    correlation: Effect | None  # of scores with one seed; None: unknown, or no seeds are shared
     known: int  # scores of the base that were there before
     failures: Mapping[str, str]  # side -> why a seed has no score, or how many have none
     higher_is_better: bool
@@ -85,9 +86,10 @@ class Settlement(Result):
             for side, known in self.scores.items()
         ]
         head = ("side", "scores" if self.paired else "seeds", mean, sd, f"95 % CI of {sd}")
+        correlated = [self._correlated(self.correlation)] if self.correlation else []
         return Document(
             (self._answer(scale),),
-            (Table(head, rows), *planned(self.smallest, scale)),
+            (Table(head, rows), *planned(self.smallest, scale), *correlated),
             (text.direction(self.higher_is_better, self.direction_assumed), *self.notes),
             details=lambda: [
                 *(f"{side}: {what}" for side, what in self.versions.items()),
@@ -99,6 +101,18 @@ class Settlement(Result):
             noun="side",
             last=(f"exit code {self.exit_code} ({self.verdict})",),
         )
+
+    def _correlated(self, effect: Effect) -> str:
+        low, high = effect.interval[:2]
+        advice = {
+            (True, False): "; pairs would take fewer seeds, if chosen before the first score",
+            (False, True): ": wrong claims are more frequent than alpha; pairs are valid",
+        }.get((low > 0, high < 0), "")
+        form = "differences within pairs" if self.paired else f"two samples{advice}"
+        what = "in a pair" if self.paired else "of one seed"
+        interval = f"[{low:.2f}, {high:.2f}]"
+        said = f"Scores {what} correlate by {effect.estimate:.2f}, 95 % CI {interval}"
+        return f"{said}; compared as {form}."
 
     def _answer(self, scale: ScoreFormat) -> str:
         if self.verdict == "failed":
@@ -168,6 +182,8 @@ def settlement(
     counts = {m: len(of) - len(known[m]) for m, of in zip(state.models, seen, strict=True)}
     lost = {m: f"{text.counted(n, 'seed')} failed: lost pairs" for m, n in counts.items() if n}
     stopped = rule.stopped(state)
+    pairs = np.column_stack([seen[0][: len(seen[1])], seen[1]])
+    pairs = pairs[np.isfinite(pairs).all(1)]  # of scores with one number
     none = verdict == "undecided" and found.looks and seeds_shared and np.array_equal(*seen)
     effect = ["both sides have the same score at every seed: the change has no effect"]
     warnings = effect if none else [] if verdict == "constant" else found.warnings
@@ -188,6 +204,7 @@ def settlement(
         statistic=rule.statistic,
         paired=rule.by_pairs,
         wins=found.wins,
+        correlation=describe.correlation(*pairs.T) if seeds_shared else None,
         known=rule.known,
         failures={**lost, **stopped} if verdict == "failed" else lost,
         higher_is_better=rule.higher_is_better,
