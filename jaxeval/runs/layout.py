@@ -54,6 +54,7 @@ _LAST = {word: kind for kind, words in _KINDS.items() for word in words.split()}
 _STRATA = {"sent", "seg", "qid", "utt", "case", "patient"}
 _COUNTS = ("n", "num", "max", "min")
 _PROGRESS = {*f"{_IDS} seen trained processed done completed num n count total".split()}
+NESTED = re.compile(r"^(params?|config|args)\.(?!cv$|k_?fold)")  # of MLflow, nested JSON
 _ROLE_OF = {word: role for role, words in _NAMES.items() for word in words.split()}
 
 
@@ -93,7 +94,7 @@ def may_be_stratum(name: str) -> bool:
 @functools.lru_cache(1 << 16)
 def role(name: str) -> str | None:
     """Returns what a column is by its name: a role, "step", "time", "setting", or None."""
-    plain = re.sub(r"^(params?|config|args)\.(?!cv$|k_?fold)", "", name)  # of MLflow, nested JSON
+    plain = NESTED.sub("", name)
     if plain != name:  # a parameter metric or state says nothing of the run, cv is a count
         return found if (found := role(plain)) in (*AXES, "model", *_KINDS) else None
     words = [*words_of(name)] or [""]

@@ -9,7 +9,7 @@ import numpy as np
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import cross_validation, cube, metrics, normal, roles, texts
 from jaxeval.runs.columns import Columns, listed, meant
-from jaxeval.runs.layout import PICKS, ROLES, Layout, is_run, role
+from jaxeval.runs.layout import NESTED, PICKS, ROLES, Layout, is_run, role
 from jaxeval.runs.normal import Rows, Unusable
 from jaxeval.runs.scores import Scores, Status
 from jaxeval.runs.texts import Coded, constant, encode
@@ -255,11 +255,12 @@ def _with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[C
     """Returns a table with columns model and seed by the names of its rows' runs, and notes.
 
     Names are as lstm-seed1 and seed_1/lstm, or begin with those of the requested models. A table
-    that names its models stays as it is.
+    that names its models stays as it is; of config.model, or params.model, only if names do not.
 
     Raises DataError: the names do not tell models and seeds; a column may.
     """
-    if "model" in layout.columns or any(role(name) == "model" for name in table.values):
+    keys = [name for name in table.values if role(name) == "model"]
+    if "model" in layout.columns or not all(map(NESTED.match, keys)):
         return table, []
     parted = {
         run: (max(mine, key=len), run)
@@ -270,6 +271,8 @@ def _with_models(table: Columns, runs: Sequence[str], layout: Layout) -> tuple[C
         pattern = _SEED if _is_tracked(table) else _WHOLE
         found = {run: _parted(run, pattern) for run in runs}
         parted = {run: (of[0] or "model", of[1]) for run, of in found.items() if of}
+        if keys and len(parted) < len({*runs}):
+            return table, []
         if len(parted) < len({*runs}):
             known = listed(name for name in table.values if name not in (*ROLES, "Name"))
             named = f"{argument('column', {'model': 'NAME'})} names one{': ' * bool(known)}{known}"

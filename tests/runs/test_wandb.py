@@ -77,3 +77,5 @@ def test_names_of_runs_in_any_table(tmp_path: Path, column: str) -> None:
     wide = read(tmp_path, f"{column},f1,B\n{rows}", models=["f1", "B"])
     named = read(tmp_path, f"{column},f1\ncnn-seed1,8\n", columns={"model": column})
     assert (wide.models, named.models) == (("f1", "B"), ("cnn-seed1",))
+    nested = read(tmp_path, f"{column},f1,config.model\n{rows}")
+    assert nested.models == ("cnn", "lstm")
