@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 import signal
 import statistics
 import time
@@ -121,6 +122,20 @@ def test_the_field_of_a_score_says_direction_and_unit(flags: list[str], best: in
     tree = json.loads(Path("out.json").read_text())
     values = sorted(evaluation["values"]["x"] for evaluation in tree["evaluations"])
     assert tree["best"]["values"]["x"] == values[best] and tree["unit"] == "nats"
+
+
+def test_a_dry_run_shows_the_first_command_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a line is not what is run, or if anything is run or written."""
+    words = tune_command.words(tmp_path, "--trials", "3", "--parallel", "3")
+    before = {*tmp_path.iterdir()}
+    assert tune([*words, "--dry-run"]) == 0
+    shown = [shlex.split(line) for line in capsys.readouterr().out.splitlines()]
+    assert {*tmp_path.iterdir()} == before
+    assert tune([*words, "--retrain", "0"]) == 0
+    run = (tmp_path / "calls").read_text().splitlines()
+    assert sorted(" ".join(line[2:]) for line in shown) == sorted(run) and len(run) == 3
 
 
 WRONG: list[tuple[list[str], str]] = [

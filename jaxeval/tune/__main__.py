@@ -147,8 +147,9 @@ def tune_command(
     time_limit: Positive | None = None,
     retries: Natural = 0,
     state: str | Path | None = "tuning.json",
+    dry_run: bool = False,
     quiet: Quiet = False,
-) -> "Tuned":
+) -> "Tuned | str":
     """Searches a space for the best setting of any program, or of a Python function.
 
     The command must print its score as its last line. It runs without a shell; a word that names
@@ -179,6 +180,7 @@ def tune_command(
     from jaxeval import tuning
     from jaxeval.report import text
     from jaxeval.tuning import evaluating
+    from jaxeval.tuning.history import History
 
     known = spaces.load(space)[0]
     search = _search(known, method, seed, seeds, halving, None, enqueue, trials)
@@ -191,6 +193,10 @@ def tune_command(
     if lacking := [name for name, needs in needed.items() if needs and not taken[name]]:
         place = "{seed}" if kind == "command" else f"an argument {lacking[0]}"
         raise ConfigError(f"{evaluate.name}: expected {place}")
+    if dry_run and evaluate.command is not None:
+        _, proposed = search.ask(History(), min(-(-parallel // seeds), trials))
+        lines = [shlex.join(evaluate.words(e.values, s)) for e in proposed for s in e.seeds]
+        return "".join(f"{line}\n" for line in lines)
     metric, higher, direction = text.direction_of_field(json_field, lower_is_better)
     if evaluate.command is not None:
         evaluate.command.assumed = direction if higher is None else ""

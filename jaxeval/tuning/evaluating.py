@@ -71,6 +71,11 @@ class Evaluator:
         assert callable(self._source)
         return self._source(dict(values), **more)
 
+    def words(self, values: Values, seed: int) -> list[str]:
+        """Returns the words of the command to run."""
+        assert self.command is not None
+        return self.command.words(_texts(values, seed))
+
     def stop(self) -> None:
         """Ends the commands that still run."""
         if self.command is not None:
