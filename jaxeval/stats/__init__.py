@@ -34,9 +34,13 @@ class Later(UserDict[str, Any]):
     """Values by name, given as functions that are called when a value is first read."""
 
     def __getitem__(self, name: str) -> Any:
-        if callable(self.data[name]):
-            self.data[name] = self.data[name]()
-        return self.data[name]
+        found = self.data[name]  # once: another thread may replace it
+        if callable(found):
+            found = self.data[name] = found()
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:  # functions within functions cannot be pickled
+        return dict, ({**self},)
 
 
 class Interval(NamedTuple):

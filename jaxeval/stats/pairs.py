@@ -234,12 +234,12 @@ class Pair:
     by_margin: ByMargin | None = None
     scores: RunScores | None = dataclasses.field(default=None, repr=False)
     rules: Rules = dataclasses.field(default=Rules(), repr=False)
-    planned: Callable[[], PowerPlan | None] = dataclasses.field(default=lambda: None, repr=False)
+    planned: Callable[[], PowerPlan | None] | None = dataclasses.field(default=None, repr=False)
 
     @functools.cached_property
     def plan(self) -> PowerPlan | None:
         """What this design of whole runs could have shown, at a single look."""
-        return self.planned()
+        return self.planned() if self.planned else None
 
     @functools.cached_property
     def wider(self) -> int:

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -219,3 +220,11 @@ def test_the_plan_knows_what_the_test_cannot_show() -> None:
     assert power._least(True, 7, 7) == pytest.approx(smallest)
     smallest = scipy_stats.mannwhitneyu([1, 2, 3, 4], [5, 6, 7], method="exact").pvalue
     assert power._least(False, 4, 3) == pytest.approx(smallest)
+
+
+def test_pairs_can_be_pickled() -> None:
+    """Dies if what is computed later is lost, or cannot be sent to another process."""
+    pair = compare([_scores(6, 1.0, seed=0)], QUICK).pairs[0]
+    copy = pickle.loads(pickle.dumps(pair))
+    for name in ("tests", "adjusted", "effects", "plan", "wider"):
+        assert getattr(copy, name) == getattr(pair, name)

@@ -83,7 +83,7 @@ class Comparison(Result):
         """Returns the study and the answer; of runs also the source of the scores."""
         study, (full, note) = self.study, _in_full(self.study, _MOST_IN_JSON)
         shown = {*full}
-        none: dict = {"tests": {}, "adjusted": {}, "effects": {}, "planned": lambda: None}
+        none: dict = {"tests": {}, "adjusted": {}, "effects": {}, "planned": None}
         pairs, overall = (
             tuple(pair if pair in shown else dataclasses.replace(pair, **none) for pair in found)
             for found in (study.pairs, study.overall)
