@@ -150,7 +150,7 @@ def _p_values(of_a: Answers, of_b: Answers) -> dict[str, float]:
     p_values["unpaired z over items"] = _unpaired(a.mean(1), b.mean(1))
     overs: list[tuple[stats.Factor, ...]] = [("items",)]
     if a.shape[1] > 1:
-        p_values["Welch over runs"] = hypotheses.t_test(a.mean(0), b.mean(0)).p_value
+        p_values["Welch over runs"] = hypotheses.welch_t(a.mean(0), b.mean(0)).p_value
         overs += [("runs",), stats.FACTORS]
     both = estimates.tables({"a": a[..., None], "b": b[..., None]})
     for found in estimates.estimate([[*both.values()]], overs):

@@ -66,7 +66,7 @@ def ablation(
             if (same := title_of.setdefault(record.id, title)) != title:
                 raise ConfigError(f"{variants}: {title!r} is the same as {same!r}")
             if record.data_hash != first.data_hash:
-                apart.append(f"{title}: its data, perhaps the test items, are not {first.name}'s")
+                apart.append(f"{title}: other data than {first.name}, perhaps other test items")
 
     rows = observe.train(trials, Path(out), check=check, launcher=launcher, quiet=quiet)
     records = []

@@ -57,7 +57,7 @@ def _build(rows: Rows, layout: Layout) -> Scores:
         odd = re.compile(_MEAN + _PART * (axis == "split"), re.IGNORECASE)
         for name in filter(odd.fullmatch, of.names if of.names[1:] else ()):
             why = f"row {rows.number[of.among([name])][0]}: {axis} {name!r} looks like a mean"
-            raise DataError(f"{why} or a part of the data; keep the rows of one kind", rows.source)
+            raise DataError(f"{why} or a part of the data; leave such rows out", rows.source)
     rows, folds, overlap = cross_validation.find(rows, layout)
     if rows.labels:
         _join_runs(rows, layout)

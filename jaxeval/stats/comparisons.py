@@ -126,30 +126,29 @@ def adjust(
       left_out: pairs of earlier looks that are not compared now, which count as p = 1.
     """
     families: dict[str, list[tuple[int, str]]] = {kind: [] for kind in Families._fields}
-    adjusted = [Later() for _ in tests]
+    for k, of_pair in enumerate(tests):
+        kinds = {scores[k].location_test: "location", scores[k].spread_test: "spread"}
+        for name in of_pair:
+            kind = "equivalence" if name == "tost" else kinds.get(name, "further")
+            families[kind].append((k, name))
+    counts = {kind: len(family) for kind, family in families.items()}
+    for kind in ("location", "equivalence"):
+        counts[kind] += left_out * bool(counts[kind])
 
-    def correct(kind: str, k: int, name: str) -> float:
-        """Corrects all p-values of a family and returns one."""
+    @functools.cache
+    def corrected(kind: str) -> dict[tuple[int, str], float]:
         p_values = [tests[k][name].p_value for k, name in families[kind]]
         p_values += [1.0] * (counts[kind] - len(p_values))
         if kind == "location" and pairs.correction(scores, rules, left_out) == "bergmann_hommel":
             found = multiple.adjust_equalities(p_values, pairs.groups(scores))
         else:
             found = multiple.adjust_p_values(p_values, rules.correction)
-        for (other, test), p in zip(families[kind], found.tolist(), strict=False):
-            adjusted[other][test] = p
-        return adjusted[k].data[name]
+        return dict(zip(families[kind], found.tolist(), strict=False))
 
-    for k, of_pair in enumerate(tests):
-        kinds = {scores[k].location_test: "location", scores[k].spread_test: "spread"}
-        for name in of_pair:
-            kind = "equivalence" if name == "tost" else kinds.get(name, "further")
-            families[kind].append((k, name))
-            adjusted[k][name] = functools.partial(correct, kind, k, name)
-    counts = {kind: len(family) for kind, family in families.items()}
-    counts |= {
-        kind: counts[kind] + left_out for kind in ("location", "equivalence") if counts[kind]
-    }
+    adjusted = [Later() for _ in tests]
+    for kind, family in families.items():
+        for k, name in family:
+            adjusted[k][name] = lambda of=(kind, k, name): corrected(of[0])[of[1:]]
     return adjusted, Families(**counts)
 
 

@@ -43,7 +43,7 @@ def brown_forsythe(a: Sample, b: Sample) -> HypothesisTest:
     n, m = map(len, values)
     gap = float(np.mean(deviations[0]) - np.mean(deviations[1]))
     within = sum(float(np.var(of)) * len(of) for of in deviations)
-    statistic = n * m / (n + m) * gap**2 * (n + m - 2)
+    statistic = n * m / (n + m) * gap * gap * (n + m - 2)
     if statistic:
         statistic = statistic / within if within else math.inf
     p_value = float(scipy.special.fdtrc(1, n + m - 2, statistic))
@@ -108,6 +108,11 @@ def t_test(a: Sample, b: Sample, *, paired: bool = False, overlap: float = 0.0) 
         p_value = 2 * float(scipy.special.stdtr(freedom, -abs(statistic)))
     method = "t distribution" + (f", overlap {overlap:.3g}" if overlap else "")
     return HypothesisTest(statistic, p_value, n, method, sign(statistic))
+
+
+def welch_t(a: Sample, b: Sample) -> HypothesisTest:
+    """Welch's t test of the means, for unequal variances; p is NaN without any spread."""
+    return t_test(a, b)
 
 
 def wilcoxon_signed_rank(a: Sample, b: Sample) -> HypothesisTest:

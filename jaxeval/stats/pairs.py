@@ -129,7 +129,7 @@ class RunScores:
         found["brunner_munzel"] = lambda: hypotheses.brunner_munzel(a, b, seed=rules.seed)
         for name, (_, test) in hypotheses.FURTHER.items():
             found[name] = functools.partial(test, a, b)
-        found["welch_t"] = lambda: hypotheses.t_test(a, b)
+        found["welch_t"] = lambda: hypotheses.welch_t(a, b)
         if self.spread_test is not None and min(self.n) > 2:
             # two scores lie equally far from their median: their deviations have no spread
             found["brown_forsythe"] = lambda: hypotheses.brown_forsythe(a, b)

@@ -76,7 +76,7 @@ def test_difference_intervals() -> None:
     for _ in range(50):
         a, b = generator.normal(0.7, 1, 8), generator.normal(0, 2, 12)
         interval = describe.difference(a, b).interval
-        assert (interval.low <= 0 <= interval.high) == (hypotheses.t_test(a, b).p_value >= 0.05)
+        assert (interval.low <= 0 <= interval.high) == (hypotheses.welch_t(a, b).p_value >= 0.05)
 
 
 def test_equivalence_agrees_with_its_interval() -> None:

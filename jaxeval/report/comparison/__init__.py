@@ -160,8 +160,8 @@ def _in_full(study: Study, most: int) -> tuple[list[Pair], list[str]]:
         return every, []
     best = tables.best(study)
     full = [pair for pair in every if best in pair.names]
-    with_best = f"all tests are shown of the {len(full):,} pairs with {best}"
-    return full, [f"{with_best}, of {len(every):,} pairs; for others name their models"]
+    with_best = f"of {len(every):,} pairs, the {len(full):,} with {best} are shown with all tests"
+    return full, [f"{with_best}; to see others, name their models"]
 
 
 def _pairs(study: Study) -> Iterator[Block]:

@@ -60,7 +60,7 @@ def test_many_pairs_have_only_the_tests_that_are_shown(monkeypatch: pytest.Monke
     )
     of = Comparison(_study({f"m{k}": [0.1 * k] for k in range(6)}, 5))
     assert len(of.document().blocks) == 4 and not made
-    told = "all tests are shown of the 5 pairs with m5, of 15 pairs; for others name their models"
+    told = "of 15 pairs, the 5 with m5 are shown with all tests; to see others, name their models"
     details = [*of.details()]
     assert told in details and sum(isinstance(block, Heading) for block in details) == 5
     found: Any = of.to_dict()
